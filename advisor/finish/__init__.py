@@ -1,0 +1,1 @@
+"""When a run will finish, from its steps so far."""

@@ -1,0 +1,1 @@
+"""What is: GPUs, processes, steps, facts, runs, history, recording, transport, state on disk."""

@@ -1,0 +1,1 @@
+"""The agent: a child process that owns the driver and reads processes, and speaks the stream."""

@@ -1,0 +1,1 @@
+"""History: ring buffers of figures over time, filled from the stream."""

@@ -1,0 +1,1 @@
+"""The NVIDIA driver, through one choke point. The only importer of pynvml."""

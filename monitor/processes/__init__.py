@@ -1,0 +1,1 @@
+"""Processes and the host, read from /proc."""

@@ -1,0 +1,1 @@
+"""Small state on disk under the XDG state directory."""

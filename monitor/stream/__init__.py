@@ -1,0 +1,1 @@
+"""The stream: encoding, pipes, recordings and replays."""

@@ -1,0 +1,78 @@
+"""Everything a screen, a text or a JSON output shows, as one frozen value, built from the stream alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from advisor.assess import Assessor
+from advisor.assessment import Assessment
+from monitor.history.history import History
+from monitor.node import NodeState
+from monitor.runs.tracker import RunTracker
+from monitor.types.facts import ProcessFacts
+from monitor.types.identity import ProcessIdentity
+from monitor.types.messages import Bye, Fault, Hello, Message, Snapshot, Text
+from monitor.types.run import Run
+
+
+@dataclass(frozen=True)
+class View:
+    """One moment as shown. `history` is shared and only read by whoever shows it."""
+
+    hello: Hello | None = None
+    snapshot: Snapshot | None = None
+    facts: Mapping[ProcessIdentity, ProcessFacts] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+    """Own runs first, then by kind and by what they hold; ended ones last."""
+    assessments: Mapping[str, Assessment] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+    texts: Mapping[ProcessIdentity, Text] = field(default_factory=dict)
+    bye: Bye | None = None
+    history: History = field(default_factory=History)
+    first_s: float | None = None
+    """Wall clock of the first snapshot: since when this is watched."""
+
+    @property
+    def taken_s(self) -> float | None:
+        """The stream's wall clock now."""
+        return None if self.snapshot is None else self.snapshot.taken_s
+
+
+class ViewBuilder:
+    """Feeds every message to the reducers, in order; same messages, same view. Live, demo, replay and remote alike."""
+
+    def __init__(self) -> None:
+        self.node = NodeState()
+        self.tracker = RunTracker()
+        self.history = History()
+        self.assessor = Assessor()
+        self._first_s: float | None = None
+
+    def update(self, message: Message) -> None:
+        """Take one message."""
+        self.node.update(message)
+        self.tracker.update(message)
+        self.history.update(message)
+        if isinstance(message, Snapshot):
+            if self._first_s is None:
+                self._first_s = message.taken_s
+            runs = self.tracker.runs()
+            self.history.note_runs(runs, message)
+            self.assessor.update(message, runs)
+
+    def view(self) -> View:
+        """What the messages so far amount to."""
+        node = self.node
+        return View(
+            hello=node.hello,
+            snapshot=node.snapshot,
+            facts=dict(node.facts),
+            runs=self.tracker.runs(),
+            assessments=self.assessor.assessments(),
+            faults=node.faults(),
+            texts=dict(node.texts),
+            bye=node.bye,
+            history=self.history,
+            first_s=self._first_s,
+        )
