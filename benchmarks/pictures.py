@@ -107,7 +107,7 @@ def as_svg(screen: pyte.Screen, title: str) -> str:
             for column in range(screen.columns):
                 cell = screen.buffer[row][column]
                 segments.append(Segment(cell.data, style_of(cell)))
-            console.print(Segments(list(Segment.simplify(segments))), soft_wrap=True)
+            console.print(Segments([*Segment.simplify(segments), Segment.line()]), soft_wrap=True, end="")
         return console.export_svg(title=title, theme=COLOURS, code_format=FRAME, unique_id=f"traintop-{title}")
 
 
