@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from advisor.assess import Assessor
 from advisor.assessment import Assessment
 from monitor.history.history import History
+from monitor.history.holders import GpuHolders, Holding
 from monitor.node import NodeState
 from monitor.runs.tracker import RunTracker
 from monitor.types.facts import ProcessFacts
@@ -30,6 +31,8 @@ class View:
     texts: Mapping[ProcessIdentity, Text] = field(default_factory=dict)
     bye: Bye | None = None
     history: History = field(default_factory=History)
+    holdings: Mapping[str, Holding] = field(default_factory=dict)
+    """By GPU: whether it is free, else who holds it and since when."""
     first_s: float | None = None
     """Wall clock of the first snapshot: since when this is watched."""
 
@@ -46,6 +49,7 @@ class ViewBuilder:
         self.node = NodeState()
         self.tracker = RunTracker()
         self.history = History()
+        self.holders = GpuHolders()
         self.assessor = Assessor()
         self._first_s: float | None = None
 
@@ -54,6 +58,7 @@ class ViewBuilder:
         self.node.update(message)
         self.tracker.update(message)
         self.history.update(message)
+        self.holders.update(message)
         if isinstance(message, Snapshot):
             if self._first_s is None:
                 self._first_s = message.taken_s
@@ -74,5 +79,6 @@ class ViewBuilder:
             texts=dict(node.texts),
             bye=node.bye,
             history=self.history,
+            holdings={gpu.uuid: self.holders.holding(gpu.uuid) for gpu in node.snapshot.gpus} if node.snapshot else {},
             first_s=self._first_s,
         )
