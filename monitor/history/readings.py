@@ -51,8 +51,9 @@ class Readings:
         fresh = [_read(time, column, level, index, window.period_s) for index in range(begin, window.last + 1)]
         values += tuple(value for value, _ in fresh)
         marked += tuple(mark for _, mark in fresh)
+        open_slot = time.open_slot(level)
         settled = (
-            window.first if time.newest is None else math.floor(time.newest * LEVELS[0].period_s / window.period_s)
+            window.first if open_slot is None else math.floor(open_slot * LEVELS[level].period_s / window.period_s)
         )
         self._kept[key] = _Kept(window, time.fills, settled, values, marked)
         while len(self._kept) > MAX_KEPT:

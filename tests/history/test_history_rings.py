@@ -246,10 +246,11 @@ def test_any_sequence_gives_values_within_what_was_seen(
 
 @given(
     st.lists(st.tuples(st.sampled_from((0.5, 1.0, 1.3, 5.0, 40.0)), st.none() | st.floats(0, 1)), max_size=60),
-    st.sampled_from((30.0, 300.0, 900.0)),
+    st.sampled_from((15.0, 300.0, 900.0)),
+    st.sampled_from((30, 400)),
 )
 def test_reading_at_every_tick_gives_the_same_as_reading_once(
-    ticks: list[tuple[float, float | None]], window_s: float
+    ticks: list[tuple[float, float | None]], window_s: float, points: int
 ) -> None:
     followed, asked_once = History(), History()
     at_s = 100.0
