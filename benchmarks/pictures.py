@@ -39,7 +39,8 @@ COLOURS = TerminalTheme(
     [triplet(colour) for colour in BRIGHT],
 )
 # rich's own frame loads a font from the network; a picture in a README must not.
-FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" xml:space="preserve">
+FRAME = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg"
+xml:space="preserve">
 <style>.{unique_id}-matrix {{ font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
 font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asian: full-width; }}
 {styles}</style>

@@ -1,7 +1,8 @@
-"""A short real training for a real GPU (or, to prove the script, for the CPU): steps, evaluation pauses, growing memory.
+"""A short real training for a real GPU (or, to prove the script, for the CPU), with pauses and growing memory.
 
-`python -m benchmarks.on_gpu.training --dtype bf16 --seconds 30` prints `step N/M loss X` lines. With `--grow-to 0.95` it
-holds ever more memory until that share of the card is in use; with `--grow-to 2` it runs out of memory, as runs do.
+`python -m benchmarks.on_gpu.training --dtype bf16 --seconds 30` prints `step N/M loss X` lines. With
+`--grow-to 0.95` it holds ever more memory until that share of the card is in use; with `--grow-to 2` it runs out of
+memory, as runs do.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Block(nn.Module):
         """Shapes: (batch, sequence, width) in and out."""
         normed = self.norm_attention(tokens)
         tokens = tokens + self.attention(normed, normed, normed, need_weights=False)[0]
-        return tokens + self.mlp(self.norm_mlp(tokens))
+        out: torch.Tensor = tokens + self.mlp(self.norm_mlp(tokens))
+        return out
 
 
 def arguments() -> argparse.Namespace:
@@ -41,9 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--sequence", type=int, default=512)
-    parser.add_argument(
-        "--grow-to", type=float, default=0.0, help="share of the card's memory to grow to, step by step"
-    )
+    parser.add_argument("--grow-to", type=float, default=0.0, help="share of the card's memory to grow to")
     parser.add_argument("--eval_every", type=int, default=100)
     return parser.parse_args()
 
