@@ -1,0 +1,81 @@
+"""Words with which runs end. A run that goes on stepping afterwards takes them back: that is judged where readings meet."""
+
+from __future__ import annotations
+
+import re
+
+from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
+from monitor.steps.formats.stamps import line_time_s
+from monitor.steps.lines import Line
+from monitor.types.steps import StepEvent
+
+_PREFIX = r"^(?:\[?rank ?\d+\]?:? ?|\([^)]{1,60}\) )?"
+# Plain words that every line is searched for first; the patterns are tried only on lines that hold one.
+_HINTS = re.compile(
+    r"memory|cancelled|killed|interrupt|traceback|error|train|finished|completed|complete|exit|signal|time limit", re.IGNORECASE
+)
+_ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        "out_of_memory",
+        re.compile(
+            r"CUDA out of memory|torch(?:\.cuda)?\.OutOfMemoryError|CUDA error: out of memory|RESOURCE_EXHAUSTED: Out of memory"
+            r"|CUBLAS_STATUS_ALLOC_FAILED|oom[-_ ]kill|Out Of Memory handler"
+        ),
+    ),
+    ("time_limit", re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT|DUE TO TIME LIMIT")),
+    (
+        "killed",
+        re.compile(
+            r"slurmstepd: error: .{0,80}CANCELLED|(?:^|\W)Killed(?:\s*$|\s{2,})|^KeyboardInterrupt|"
+            + _PREFIX[1:]
+            + r"KeyboardInterrupt\s*$|exit status 137|SignalException: .{0,60}got signal|Received SIGTERM|terminated by signal 9"
+        ),
+    ),
+    ("error", re.compile(_PREFIX + r"(?:Traceback \(most recent call last\):|.{0,80}ChildFailedError)")),
+    (
+        "finished",
+        re.compile(
+            r"^\W*(?:.{0,60}[-|\]:] ?)?(?:training (?:is )?(?:complete|completed|done|finished|has finished)\b"
+            r"|finished training|done training|end of training)"
+            r"|Training completed\. Do not forget to share|`Trainer\.fit` stopped|\[after training is done\]"
+            r"|epochs completed in \d|Overall training speed:|Training of experiment is done|exits successfully"
+            r"|the training was finished at|(?:script|job|training) finished successfully",
+            re.IGNORECASE,
+        ),
+    ),
+)
+
+
+class EndingsFormat:
+    """Reads how a run ended."""
+
+    name = "endings"
+
+    def __init__(self) -> None:
+        self._ignored = False
+
+    def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:  # noqa: ARG002
+        """An end, with the line that tells it."""
+        if not line.whole or _HINTS.search(line.text) is None:
+            self._ignored = False
+            return ()
+        if line.text.startswith("Exception ignored in"):
+            self._ignored = True  # the traceback that follows ended nothing
+            return ()
+        how = next((how for how, pattern in _ENDINGS if pattern.search(line.text)), None)
+        if how is None or (how == "error" and self._ignored):
+            self._ignored = False
+            return ()
+        return (
+            StepEvent(
+                process=origin.process,
+                source=self.name,
+                where=origin.where,
+                event_s=(stamp := line_time_s(line.text)),
+                event_clock="none" if stamp is None else "text",
+                seen_s=origin.seen_s,
+                ended=how,
+                confidence=0.7,
+                evidence=line.text[-EVIDENCE_CHARS:],
+            ),
+        )

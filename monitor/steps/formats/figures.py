@@ -1,0 +1,61 @@
+"""The figures that stand on a line beside its counter: loss, learning rate and the like, under one name each."""
+
+from __future__ import annotations
+
+import re
+
+from monitor.steps.formats.numbers import figure
+from monitor.types.steps import StepValue
+
+MAX_FIGURES = 8
+_NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf)(?:inity)?"
+_PAIR = re.compile(
+    r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9_./-]{0,40}(?: (?:loss|rate|norm|perplexity))?)[ \t]{0,8}[:=]?[ \t]{0,8}"
+    rf"({_NUMBER})(?![\w.])",
+    re.IGNORECASE,
+)
+_HELD_OUT = re.compile(r"val|eval|test|valid|dev_", re.IGNORECASE)
+_LOSS = re.compile(r"(?:.*[ _/.-])?(?:loss|xent|nll|trl)$", re.IGNORECASE)
+_NAMES = {
+    "lr": "lr",
+    "learning rate": "lr",
+    "learning_rate": "lr",
+    "grad_norm": "grad_norm",
+    "grad norm": "grad_norm",
+    "gnorm": "grad_norm",
+    "norm": "grad_norm",
+    "acc": "accuracy",
+    "accuracy": "accuracy",
+    "ppl": "perplexity",
+    "perplexity": "perplexity",
+    "tps": "tokens_per_s",
+    "tok/sec": "tokens_per_s",
+    "tok/s": "tokens_per_s",
+    "mfu": "mfu",
+    "epoch": "epoch",
+}
+
+
+def own_name(name: str) -> str | None:
+    """Our name for a figure: `loss` for whatever loss is trained on, `eval_loss` for one on held-out data."""
+    plain = name.strip().casefold()
+    if _LOSS.match(plain):
+        return "eval_loss" if _HELD_OUT.search(plain) else "loss"
+    if plain.startswith("eval") or _HELD_OUT.match(plain):
+        return None
+    return _NAMES.get(plain)
+
+
+def figures(text: str) -> tuple[StepValue, ...]:
+    """The known figures of a piece of text in which names stand before numbers; the first of each name counts."""
+    found: dict[str, StepValue] = {}
+    for match in _PAIR.finditer(text):
+        name = own_name(match.group(1))
+        if name is None or name in found:
+            continue
+        value = figure(name, match.group(2))
+        if value is not None:
+            found[name] = value
+            if len(found) == MAX_FIGURES:
+                break
+    return tuple(found.values())

@@ -1,0 +1,31 @@
+"""The formats that every text is read with, in order. A new format is one file and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from monitor.steps.formats.endings import EndingsFormat
+from monitor.steps.formats.hf_dict import HfDictFormat
+from monitor.steps.formats.line_format import FileText, LineFormat, Origin
+from monitor.steps.formats.step_line import StepLineFormat
+from monitor.steps.formats.tqdm import TqdmFormat
+from monitor.steps.lines import Line
+from monitor.types.steps import StepEvent
+
+FORMATS: tuple[Callable[[], LineFormat], ...] = (TqdmFormat, HfDictFormat, StepLineFormat, EndingsFormat)
+
+
+class TextReader:
+    """All formats over one text, with the state that they share."""
+
+    def __init__(self, *, from_start: bool = False) -> None:
+        self._formats = tuple(make() for make in FORMATS)
+        self._text = FileText()
+        self._text.from_start = from_start
+
+    def read(self, line: Line, origin: Origin) -> list[StepEvent]:
+        """What the formats find in a line, in their order."""
+        events: list[StepEvent] = []
+        for form in self._formats:
+            events.extend(form.read(line, self._text, origin))
+        return events

@@ -1,0 +1,204 @@
+"""One counter over time: its segment since the last restart, by its own clock and by ours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from monitor.steps.pace import Pace, Rate
+from monitor.types.run import SourceReading
+from monitor.types.steps import StepEvent
+
+LAG_STEPS = 2
+"""A count that is this little behind is another rank's line, no restart."""
+ELAPSED_RESOLUTION_S = 1.0
+STAMP_RESOLUTION_S = 0.001
+WATCHED_RESOLUTION_S = 0.1
+GOOD_CLOCK_RATIO = 0.01
+"""A source's own clock is kept to while it can be wrong by no more than this."""
+SILENT_S = 600.0
+
+
+@dataclass(frozen=True)
+class TrackRate:
+    """The rate that is shown, and by whose clock."""
+
+    step_seconds: float
+    wall_seconds_per_step: float | None
+    clock: Literal["source", "watched"]
+    window_s: float | None
+    steps: float | None
+    spread_ratio: float | None
+    note: str = ""
+
+
+class Track:
+    """The state of one counter."""
+
+    def __init__(self, event: StepEvent) -> None:
+        self.source, self.where, self.unit = event.source, event.where, event.unit
+        self.process = event.process
+        self.step = -1.0
+        self.total: float | None = None
+        self.total_source = ""
+        self.epoch: float | None = None
+        self.confidence = 0.0
+        self.order = 0
+        self.seen_s = event.seen_s
+        self.changed_s: float | None = None
+        self.changed_boot_s = 0.0
+        self.note = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        self.moves = 0
+        self._own: Pace | None = None
+        self._own_clock = ""
+        self._printed = Pace(0.0)
+        self._printed_s = 0.0
+        self._watched = Pace(WATCHED_RESOLUTION_S)
+        self._looked_s: float | None = None
+        self._own_stalled = self._watched_stalled = False
+
+    @property
+    def moved(self) -> bool:
+        """Whether the count was seen to rise."""
+        return self.moves > 1
+
+    @property
+    def through(self) -> bool:
+        """Whether it is at its total."""
+        return self.total is not None and self.step >= self.total
+
+    def take(self, event: StepEvent, now_s: float, order: int) -> bool:
+        """Take one reading; true when the count changed."""
+        step = event.step
+        if step is None:
+            return False
+        self.seen_s, self.confidence = event.seen_s, event.confidence
+        if event.epoch is not None:
+            self.epoch = event.epoch
+        if step < self.step:
+            if self.step - step <= LAG_STEPS < step and self.unit != "epoch":
+                return False
+            self.note = f"the count fell from {self.step:g} to {step:g}: restarted or resumed; only what came after is used"
+            self._begin()
+        elif step == self.step:
+            self._amend_time(event, now_s)
+            return False
+        before = max(0.0, self.step) if self.moves else step
+        self.step, self.order = step, order
+        self.unit, self.total, self.total_source = event.unit, event.total, event.total_source
+        self.moves += 1
+        self._clock_own(event, step, step - before)
+        self._clock_watched(event, step, now_s)
+        return True
+
+    def stalled(self) -> None:
+        """An evaluation or the like runs: the time up to the next count is no step's."""
+        self._own_stalled = self._watched_stalled = True
+
+    def _clock_own(self, event: StepEvent, step: float, steps: float) -> None:
+        time_s, clock = None, ""
+        if event.event_clock == "text" and event.event_s is not None:
+            time_s, clock = event.event_s, "text"
+        elif event.elapsed_s is not None:
+            time_s, clock = event.elapsed_s, "elapsed"
+        if event.seconds_per_step is not None and event.source != "tqdm":
+            self._printed_s += event.seconds_per_step * steps
+            self._printed.add(self._printed_s, step)
+        if time_s is None or (self._own_clock == "text" and clock != "text"):
+            return
+        if self._own is None or clock != self._own_clock:
+            fine = clock == "text" or event.source != "tqdm"
+            self._own = Pace(STAMP_RESOLUTION_S if fine else ELAPSED_RESOLUTION_S)
+            self._own_clock = clock
+        if clock == "text" and time_s == int(time_s):
+            self._own.resolution_s = max(self._own.resolution_s, 1.0)
+        self._own.add(time_s, step, stalled=self._own_stalled)
+        self._own_stalled = False
+
+    def _clock_watched(self, event: StepEvent, step: float, now_s: float) -> None:
+        time_s = now_s
+        self.changed_s = event.seen_s
+        if event.event_s is not None:
+            self.changed_s = min(event.event_s, event.seen_s)
+            if event.event_clock == "file_time":
+                time_s = now_s - max(0.0, event.seen_s - event.event_s)
+        self.changed_boot_s = now_s - max(0.0, event.seen_s - self.changed_s)
+        last_s = self._watched.last_s
+        if self._looked_s == now_s:
+            self._watched.amend(time_s, step)
+            return
+        self._looked_s = now_s
+        self._watched.add(time_s if last_s is None else max(time_s, last_s), step, stalled=self._watched_stalled)
+        self._watched_stalled = False
+
+    def _amend_time(self, event: StepEvent, now_s: float) -> None:
+        """The same count again in the same look, with the time of the file: it was written then, not when we looked."""
+        if event.event_clock == "file_time" and event.event_s is not None and self._looked_s == now_s:
+            self._clock_watched(event, self.step, now_s)
+
+    def rate(self) -> TrackRate | None:
+        """By the source's own clock where it is fine enough, else by ours, else as the log prints it."""
+        own = None if self._own is None else self._own.rate()
+        watched = self._watched.rate()
+        if own is not None and self._own is not None:
+            own_error = min(self._own.resolution_s, max(own.step_seconds, 0.1)) / max(own.window_s, 1e-9)
+            if watched is None or own_error <= GOOD_CLOCK_RATIO or own_error <= _watched_error(watched):
+                return _shown(own, "source")
+        if watched is not None:
+            return _shown(watched, "watched")
+        printed = self._printed.rate()
+        if printed is not None and self.moves > 2:
+            return TrackRate(
+                printed.step_seconds, None, "source", None, printed.steps, printed.spread_ratio, "step time as the log prints it"
+            )
+        return None
+
+    def longest_s(self) -> float:
+        """The longest time between two counts, by whichever clock."""
+        rates = [self._watched.rate(), None if self._own is None else self._own.rate()]
+        return max((rate.longest_s for rate in rates if rate is not None), default=0.0)
+
+    def gap_s(self) -> float:
+        """An ordinary time between two counts that were seen."""
+        rate = self._watched.rate()
+        return 0.0 if rate is None else rate.window_s / max(1, self.moves - 1)
+
+    def silent_for(self, boot_s: float) -> bool:
+        """Whether nothing was counted for so long that another counter is to be preferred."""
+        return boot_s - self.changed_boot_s > max(SILENT_S, 5 * self.longest_s())
+
+    def shown(self, *, used: bool, note: str) -> SourceReading:
+        """This counter for the steps tab."""
+        return SourceReading(
+            source=self.source,
+            where=self.where,
+            step=self.step,
+            total=self.total,
+            seen_s=self.seen_s,
+            confidence=self.confidence,
+            used=used,
+            note=note,
+        )
+
+    def beside(self, chosen: Track) -> str:
+        """How this counter differs from the one that is used, as a sentence; empty when it does not."""
+        if "epoch" in (self.unit, chosen.unit) or chosen.step <= 0 or self.step <= 0:
+            return "" if self.unit == chosen.unit else f"counts {self.unit.replace('_', ' ')}s"
+        for small, large in ((chosen, self), (self, chosen)):
+            ratio = round(large.step / small.step)
+            if 2 <= ratio <= 4096 and small.step >= 10 and abs(large.step - ratio * small.step) <= ratio:
+                return f"{ratio} counts of {large.source} for one of {small.source}: gradient accumulation"
+        if abs(self.step - chosen.step) > max(2.0, 0.01 * chosen.step):
+            return f"says {self.step:g}, the one used says {chosen.step:g}"
+        return ""
+
+
+def _watched_error(rate: Rate) -> float:
+    return max(0.1, rate.step_seconds) / max(rate.window_s, 1e-9)
+
+
+def _shown(rate: Rate, clock: Literal["source", "watched"]) -> TrackRate:
+    return TrackRate(rate.step_seconds, rate.wall_seconds_per_step, clock, rate.window_s, rate.steps, rate.spread_ratio)
