@@ -25,17 +25,58 @@ def encode(message: Message | Request) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
-class MessageDecoder:
-    """Turns bytes as they arrive into messages. A cut-off last line is normal; a type nobody knows is skipped and counted."""
+class LineBuffer:
+    """Bytes as they arrive, cut into lines. The pieces of a long line are joined once, when its end is there."""
 
     def __init__(self) -> None:
+        self.pending_bytes = 0
+        """Length of the last line, which has no end yet."""
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """All lines that are whole by now, without their ends."""
+        if b"\n" not in data:
+            if data:
+                self._pieces.append(data)
+                self.pending_bytes += len(data)
+            return []
+        lines = b"".join((*self._pieces, data)).split(b"\n")
+        rest = lines.pop()
+        self._pieces = [rest] if rest else []
+        self.pending_bytes = len(rest)
+        return lines
+
+    def clear(self) -> None:
+        """Forget the line that has no end."""
+        self._pieces = []
+        self.pending_bytes = 0
+
+
+class MessageDecoder:
+    """Turns bytes as they arrive into messages. A cut-off last line is normal; an unknown type is skipped and counted.
+
+    `noise_lines` foreign lines are let pass before the first message: a login shell may greet before the agent does.
+    """
+
+    def __init__(self, noise_lines: int = 0) -> None:
         self.unknown = 0
         """Messages of a type that this version does not know."""
         self.broken = 0
         """Lines that could not be read."""
-        self._rest = b""
+        self._noise_left = noise_lines
+        self._lines = LineBuffer()
         self._understood = False
         self._decoder: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
+
+    @property
+    def understood(self) -> bool:
+        """Whether a message of ours was read."""
+        return self._understood
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the last line has no end yet."""
+        return self._lines.pending_bytes > 0
 
     def feed(self, data: bytes) -> list[Message]:
         """All messages that are whole by now.
@@ -43,9 +84,8 @@ class MessageDecoder:
         Raises:
             ForeignStreamError: the first line is no message of ours, or the major version is another.
         """
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()
-        if len(self._rest) > MAX_LINE_BYTES:
+        lines = self._lines.feed(data)
+        if self._lines.pending_bytes > MAX_LINE_BYTES:
             raise ForeignStreamError("This is not a traintop stream: a line of more than 16 MiB has no end.")
         return [message for line in lines if line.strip() and (message := self._decode(line)) is not None]
 
@@ -53,7 +93,11 @@ class MessageDecoder:
         kind = _TYPE.match(line)
         if kind is None:
             if not self._understood:
-                raise ForeignStreamError("This is not a traintop stream or recording: its first line is no message.")
+                if self._noise_left <= 0:
+                    raise ForeignStreamError(
+                        "This is not a traintop stream or recording: its first line is no message."
+                    )
+                self._noise_left -= 1
             self.broken += 1
             return None
         if kind.group(1) not in _KNOWN:
@@ -73,18 +117,23 @@ class MessageDecoder:
         return message
 
 
+MAX_REQUEST_BYTES = 65536
+
+
 class RequestDecoder:
     """Turns lines from a front end into requests; what cannot be read is counted and skipped."""
 
     def __init__(self) -> None:
         self.broken = 0
-        self._rest = b""
+        self._lines = LineBuffer()
         self._decoder: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
 
     def feed(self, data: bytes) -> list[Request]:
         """All requests that are whole by now."""
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()[-65536:]
+        lines = self._lines.feed(data)
+        if self._lines.pending_bytes > MAX_REQUEST_BYTES:
+            self._lines.clear()
+            self.broken += 1
         requests: list[Request] = []
         for line in lines:
             if not line.strip():
