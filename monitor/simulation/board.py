@@ -13,6 +13,7 @@ TICK_S = 0.5
 
 _HEAT_LAG_S = 18.0
 _POWER_LAG_S = 0.9
+_BELOW_SHUTDOWN_C = 1.0
 _MIN_CLOCK_RATIO = 0.5
 _PROPORTIONAL_PER_C = 0.02
 _INTEGRAL_PER_C_S = 0.0012
@@ -68,7 +69,9 @@ class Board:
             self._held_back = 1.0 - clock_ratio
         self.clock_ratio = clock_ratio
         self.power_w = self.power_instant_w = self._demand_w(clock_ratio)
-        self.temperature_c = plan.air_c + plan.cooling_c_per_w * self.power_w
+        self.temperature_c = min(
+            plan.air_c + plan.cooling_c_per_w * self.power_w, plan.model.shutdown_c - _BELOW_SHUTDOWN_C
+        )
         self.throttle = self._reasons(self._capped_clock())
 
     def _step(self) -> None:
@@ -85,7 +88,7 @@ class Board:
         self.power_w += (self.power_instant_w - self.power_w) * (1.0 - math.exp(-TICK_S / _POWER_LAG_S))
         settled_c = plan.air_c + plan.cooling_c_per_w * self.power_w
         self.temperature_c += (settled_c - self.temperature_c) * (TICK_S / _HEAT_LAG_S)
-        self.temperature_c = min(self.temperature_c, plan.model.shutdown_c - 0.5)
+        self.temperature_c = min(self.temperature_c, plan.model.shutdown_c - _BELOW_SHUTDOWN_C)
         self.energy_j += self.power_w * TICK_S
         self.throttle = self._reasons(capped_clock)
         for reason in self.throttle:

@@ -22,7 +22,7 @@ _DEMO = RunPlan(
     name="demo-mlp",
     argv=_argv(
         "python train.py --run_name demo-mlp --output_dir out/demo-mlp --max_steps 36000 "
-        "--per_device_train_batch_size 16 --learning_rate 0.02 --seed 1"
+        "--per_device_train_batch_size 16 --learning_rate 0.004 --seed 1"
     ),
     gpus=(0,),
     cwd="/home/you/demo",
@@ -38,7 +38,7 @@ _DEMO = RunPlan(
     save_s=0.3,
     loss_first=0.9,
     loss_floor=0.02,
-    learning_rate=0.02,
+    learning_rate=0.004,
     load_ratio=0.88,
     intensity_ratio=0.8,
     memory=MemoryPlan(weights_bytes=4 * GIB, training_bytes=11 * GIB, evaluation_bytes=12 * GIB),
@@ -245,9 +245,9 @@ _LEAK = replace(
         "--per_device_train_batch_size 2 --output_dir out/long-context"
     ),
     launcher=(),
-    gpus=(0,),
+    gpus=(1,),
     workers=2,
-    starts_s=-400.0,
+    starts_s=-130.0,
     startup_s=60.0,
     total=2_000,
     step_s=2.2,
@@ -255,20 +255,20 @@ _LEAK = replace(
     evaluate_s=15.0,
     save_every=100,
     save_s=8.0,
-    memory=MemoryPlan(weights_bytes=15 * GIB, training_bytes=60 * GIB, growth_bytes_per_s=0.0406 * GIB),
+    memory=MemoryPlan(weights_bytes=15 * GIB, training_bytes=56 * GIB, growth_bytes_per_s=0.1194 * GIB),
     ends_s=120.0,
     ends_how="out_of_memory",
     ends_text=(
-        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 0 has a total capacity of "
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 1 has a total capacity of "
         "79.65 GiB of which 0.42 GiB is free. (an invented message of a simulated run)",
     ),
 )
 
 NEAR_OOM = Profile(
     name="near-oom",
-    sentence="One GPU whose run needs more and more memory and runs out of it after two minutes.",
-    gpus=_gpus(1),
-    runs=(_LEAK,),
+    sentence="Two GPUs; the run on one needs more and more memory and runs out of it after two minutes.",
+    gpus=_gpus(2),
+    runs=(_DEMO, _LEAK),
 )
 
 LOST = Profile(
@@ -298,7 +298,7 @@ THROTTLED = Profile(
     gpus=(
         GpuPlan(model=H100, cooling_c_per_w=0.055),
         GpuPlan(model=H100, cooling_c_per_w=_HOT),
-        GpuPlan(model=H100, cooling_c_per_w=0.26, air_c=38.0),
+        GpuPlan(model=H100, cooling_c_per_w=0.24, air_c=38.0),
         GpuPlan(model=H100, power_limit_w=400.0),
     ),
     runs=(
