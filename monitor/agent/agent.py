@@ -20,6 +20,8 @@ EARLY_SNAPSHOTS = 4
 """The first snapshots come as soon as a source has answered: GPUs, then processes, then steps."""
 EARLY_GAP_S = 0.02
 """Answers that come this close together share a snapshot."""
+EARLY_S = 0.5
+"""At least this long, however short the interval, nothing is sent before there is something to see."""
 MAX_GRACE_S = 0.3
 """How long a tick waits for sources that are still reading."""
 FLUSH_S = 0.3
@@ -104,7 +106,7 @@ class Agent:
     def _begin(self) -> None:
         """The first snapshots: what is there is sent, and what follows right after is not kept for an interval."""
         sent = 0
-        until_s = self._started_s + self._interval_s
+        until_s = self._started_s + max(self._interval_s, EARLY_S)
         while self._ended is None and sent < EARLY_SNAPSHOTS:
             now_s = self._clock.boot_s()
             if now_s >= until_s:

@@ -59,6 +59,9 @@ class SourceLoop(Generic[T]):
         self.failure: str | None = None
         """Why the last call failed, as cleaned text; `None` when it did not."""
         self.landings = 0
+        """Good readings so far."""
+        self.stride = 1
+        """The source is asked at every so many ticks; more than 1 while it backs off."""
         self._read = read
         self._clock = clock
         self._schedule = schedule
@@ -71,7 +74,6 @@ class SourceLoop(Generic[T]):
         self._calling_since_s: float | None = None
         self._extra = False
         self._stopped = False
-        self._stride = 1
         self._took_before_s = 0.0
 
     def start(self) -> None:
@@ -128,7 +130,7 @@ class SourceLoop(Generic[T]):
             now_s = self._clock.boot_s()
             due_s = self._schedule.due_s
             if now_s >= due_s:
-                late_s = self._schedule.take(now_s, self._stride)
+                late_s = self._schedule.take(now_s, self.stride)
             elif self._extra:
                 due_s, late_s = now_s, 0.0
             else:
@@ -164,7 +166,7 @@ class SourceLoop(Generic[T]):
         took_s = self._clock.boot_s() - begun_s
         # The cheaper of two calls in a row decides, so that one hiccup does not thin the readings out.
         needed = min(took_s, self._took_before_s) / (BUSY_RATIO * self._schedule.interval_s)
-        self._stride = max(1, min(MAX_STRIDE, math.ceil(needed)))
+        self.stride = max(1, min(MAX_STRIDE, math.ceil(needed)))
         self._took_before_s = took_s
         with self._landed:
             self._calling_since_s = None
