@@ -70,13 +70,10 @@ _WEBHOOK = re.compile(r"(hooks\.slack\.com/services/|discord(?:app)?\.com/api/we
 _PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----).*", re.S)
 _BEARER = re.compile(r"\b((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{12,})", re.I)
 _LOGIN = re.compile(r"(\b(?:login|wandb)\b[^\n]{0,64}?\s)([0-9a-f]{40})\b", re.I)
-_ASSIGNED = re.compile(
-    r"(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z\-][A-Za-z0-9_.\-]{0,127})(?P<close>\\?[\"']?)(?P<mark>\s{0,3}[=:]\s{0,3})"
-    r"(?P<value>\\?\"[^\"]*\"?|\\?'[^']*'?|[^\s,;&|)}\]]+)"
-)
-_SPACED = re.compile(
-    r"(?<![A-Za-z0-9_.\-])(?P<name>--?[A-Za-z][A-Za-z0-9_.\-]{0,127})(?P<mark>\s+)(?P<value>\"[^\"]*\"?|'[^']*'?|[^\s\"'-][^\s;&|)]*)"
-)
+_ASSIGNED = re.compile(r"(?<![A-Za-z0-9_.\-])(?P<name>[A-Za-z\-][A-Za-z0-9_.\-]{0,127})\\?[\"']?\s{0,3}[=:]\s{0,3}")
+_SPACED = re.compile(r"(?<![A-Za-z0-9_.\-])(?P<name>--?[A-Za-z][A-Za-z0-9_.\-]{0,127})\s+(?!-)")
+_VALUE = re.compile(r"\\?\"[^\"]*\"?|\\?'[^']*'?|[^\s,;&|)}\]]+")
+_AUTHORIZATION = re.compile(r"(?:[A-Za-z]{1,16}\s+)?\S+")
 _OPTION = re.compile(r"--?[A-Za-z][A-Za-z0-9_.\-]{0,127}")
 _USER_PASSWORD = re.compile(r"([^\s:]{1,128}):(\S+)")
 
@@ -108,19 +105,22 @@ def _hidden_value(value: str) -> str:
     return value if value.strip("\"'\\").lower() in _HARMLESS_VALUES else HIDDEN
 
 
-def _assigned(match: re.Match[str]) -> str:
-    if not is_secret_name(match["name"]):
-        return match.group()
-    value = match["value"]
-    if match["name"].lower().endswith("authorization"):  # "Authorization: Bearer x": the second word is the secret
-        value = HIDDEN
-    return f"{match['name']}{match['close']}{match['mark']}{_hidden_value(value)}"
-
-
-def _spaced(match: re.Match[str]) -> str:
-    if not is_secret_name(match["name"]):
-        return match.group()
-    return f"{match['name']}{match['mark']}{_hidden_value(match['value'])}"
+def _hide_values(text: str, named: re.Pattern[str]) -> str:
+    """Hide what follows a secret's name. The value of any other name is searched too: it may be a command of its own."""
+    parts: list[str] = []
+    copied = position = 0
+    while found := named.search(text, position):
+        position = found.end()
+        if not is_secret_name(found["name"]):
+            continue
+        header = found["name"].lower().endswith("authorization")  # "Authorization: Bearer x": the second word is it
+        value = (_AUTHORIZATION if header and text[position : position + 1] not in "\"'" else _VALUE).match(
+            text, position
+        )
+        if value is not None:
+            parts += (text[copied:position], _hidden_value(value.group()))
+            copied = position = value.end()
+    return "".join((*parts, text[copied:]))
 
 
 def redact(text: str) -> str:
@@ -135,9 +135,9 @@ def redact(text: str) -> str:
     text = _BEARER.sub(rf"\1{HIDDEN}", text)
     text = _LOGIN.sub(rf"\1{HIDDEN}", text)
     if "=" in text or ":" in text:
-        text = _ASSIGNED.sub(_assigned, text)
+        text = _hide_values(text, _ASSIGNED)
     if "-" in text and " " in text:
-        text = _SPACED.sub(_spaced, text)
+        text = _hide_values(text, _SPACED)
     return text
 
 
