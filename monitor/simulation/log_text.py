@@ -6,7 +6,6 @@ import math
 
 from monitor.simulation.noise import noise, seed_of
 from monitor.simulation.run import SimulatedRun
-from monitor.simulation.timeline import Moment
 
 _EVALUATION_BATCHES = 120
 _BAR_CELLS = 10
@@ -21,74 +20,77 @@ def loss_at(run: SimulatedRun, step: int) -> float:
     return max(0.0001, smooth * (1.0 + 0.025 * noise(run.seed, step)))
 
 
-def figures_at(run: SimulatedRun, step: int) -> dict[str, float]:
-    """What is logged at this step."""
+def figures_line(run: SimulatedRun, step: int) -> str:
+    """The figures of a step, as the Hugging Face Trainer prints them."""
     plan = run.plan
-    done = step / max(1, plan.total)
-    return {
+    figures = {
         "loss": round(loss_at(run, step), 4),
         "grad_norm": round(0.8 * (1.0 + 0.4 * noise(seed_of(run.seed, "norm"), step)), 4),
-        "learning_rate": plan.learning_rate * (1.0 - done),
+        "learning_rate": plan.learning_rate * (1.0 - step / max(1, plan.total)),
         "epoch": round(step / plan.steps_per_epoch, 2),
     }
+    return str(figures)
 
 
-def figures_line(run: SimulatedRun, step: int) -> str:
-    """The figures as the Hugging Face Trainer prints them."""
-    return str(figures_at(run, step))
+def logged_steps(run: SimulatedRun, after: int, until: int, count: int) -> list[int]:
+    """The last `count` steps whose figures were printed, out of those after one step and up to another."""
+    every = run.plan.log_every
+    last = until - until % every
+    first = max(every, after - after % every + every, last - (count - 1) * every)
+    return list(range(first, last + 1, every))
 
 
-def logged_step(run: SimulatedRun, step: int) -> int:
-    """The last step at or before this one whose figures were printed."""
-    return step - step % run.plan.log_every
+def bar_at(run: SimulatedRun, at_s: float) -> str | None:
+    """The bar that stands at the end of stderr: of training, or of an evaluation that runs now."""
+    moment = run.moment(at_s)
+    if moment is None or moment.phase == "starting":
+        return None
+    if moment.phase == "evaluating":
+        done = int(_EVALUATION_BATCHES * moment.part)
+        return "Evaluating: " + _bar(done, _EVALUATION_BATCHES, moment.phase_s)
+    elapsed_s = run.timeline.age_of_step(moment.step) - run.plan.startup_s
+    return _bar(moment.step, run.plan.total, elapsed_s)
 
 
-def bar_line(run: SimulatedRun, moment: Moment, elapsed_s: float) -> str:
-    """The training bar, in the shape that tqdm prints."""
-    return bar(moment.step, run.plan.total, elapsed_s)
-
-
-def evaluation_line(moment: Moment) -> str:
-    """The bar of a running evaluation."""
-    done = int(_EVALUATION_BATCHES * moment.part)
-    return bar(done, _EVALUATION_BATCHES, moment.phase_s)
-
-
-def bar(done: int, total: int, elapsed_s: float) -> str:
-    """One state of a progress bar."""
-    share = done / total if total else 0.0
-    filled = int(share * _BAR_CELLS)
-    picture = "█" * filled + " " * (_BAR_CELLS - filled)
+def _bar(done: int, total: int, elapsed_s: float) -> str:
+    """One state of a progress bar, in the shape that tqdm prints."""
+    share = done / total
+    picture = ("█" * int(share * _BAR_CELLS)).ljust(_BAR_CELLS)
+    start = f"{share * 100:3.0f}%|{picture}| {done}/{total} [{_clock_text(elapsed_s)}<"
     if not done or elapsed_s <= 0:
-        return f"{share * 100:3.0f}%|{picture}| {done}/{total} [{_hours(elapsed_s)}<?, ?it/s]"
+        return start + "?, ?it/s]"
     per_step_s = elapsed_s / done
     pace = f"{per_step_s:5.2f}s/it" if per_step_s > 1 else f"{1 / per_step_s:5.2f}it/s"
-    left_s = (total - done) * per_step_s
-    return f"{share * 100:3.0f}%|{picture}| {done}/{total} [{_hours(elapsed_s)}<{_hours(left_s)}, {pace}]"
+    return start + f"{_clock_text((total - done) * per_step_s)}, {pace}]"
 
 
-def _hours(seconds: float) -> str:
+def _clock_text(seconds: float) -> str:
     minutes, rest_s = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest_s:02d}" if hours else f"{minutes:02d}:{rest_s:02d}"
 
 
+def last_words(run: SimulatedRun) -> tuple[str, ...]:
+    """What it prints when it ends."""
+    if run.how != "finished":
+        return run.plan.ends_text
+    return (
+        f"{{'train_runtime': {run.ends_s - run.plan.starts_s:.1f}, 'train_loss': {loss_at(run, run.plan.total):.4f}}}",
+    )
+
+
 def tail_lines(run: SimulatedRun, at_s: float, count: int) -> tuple[str, ...]:
     """The last lines of its output at this time, oldest first; after its end with what it ended with."""
-    plan = run.plan
-    ended = at_s >= run.ends_s
-    moment = run.moment(min(at_s, run.ends_s - 0.001))
+    if not run.plan.total:
+        return ("(a simulated process that logs no steps)",)
+    alive_s = min(at_s, run.ends_s - 0.001)
+    moment = run.moment(alive_s)
     if moment is None:
         return ()
-    if not plan.total:
-        return ("(a simulated process that logs no steps)",)
-    last = logged_step(run, moment.step)
-    first = max(plan.log_every, last - (count - 2) * plan.log_every)
-    lines = [figures_line(run, step) for step in range(first, last + 1, plan.log_every)]
-    if ended:
-        lines.extend(plan.ends_text if run.how != "finished" else ("Training completed.",))
-    elif moment.phase == "evaluating":
-        lines.append(evaluation_line(moment))
-    else:
-        lines.append(bar_line(run, moment, at_s - plan.starts_s - plan.startup_s))
+    lines = [figures_line(run, step) for step in logged_steps(run, 0, moment.step, count)]
+    bar = bar_at(run, alive_s)
+    if at_s >= run.ends_s:
+        lines.extend(last_words(run))
+    elif bar is not None:
+        lines.append(bar)
     return tuple(lines[-count:])

@@ -55,7 +55,7 @@ _LLAMA = RunPlan(
     gpus=(1, 2, 3, 4, 5, 6),
     workers=4,
     cwd="/home/you/sft",
-    starts_s=-24_660.0,
+    starts_s=-24_493.0,
     startup_s=95.0,
     total=40_000,
     step_s=1.84,
@@ -259,6 +259,7 @@ _LEAK = replace(
     ends_s=120.0,
     ends_how="out_of_memory",
     ends_text=(
+        "Traceback (most recent call last):",
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.96 GiB. GPU 1 has a total capacity of "
         "79.65 GiB of which 0.42 GiB is free. (an invented message of a simulated run)",
     ),
@@ -286,6 +287,7 @@ LOST = Profile(
             ends_s=90.0,
             ends_how="error",
             ends_text=(
+                "Traceback (most recent call last):",
                 "RuntimeError: CUDA error: unspecified launch failure (an invented message of a simulated run)",
             ),
         ),

@@ -1,33 +1,68 @@
-"""Step readings of simulated runs, beside those of real processes; implements `monitor.sources.StepSource`."""
+"""Step readings of simulated runs, beside those of real processes; implements `monitor.sources.StepSource`.
+
+The runs' text is simulated, the reading is not: it goes through the same formats as text from a file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from monitor.clock import Clock
-from monitor.simulation.log_text import (
-    bar_line,
-    evaluation_line,
-    figures_at,
-    figures_line,
-    logged_step,
-    tail_lines,
-)
+from monitor.simulation.log_text import bar_at, figures_line, last_words, logged_steps, tail_lines
 from monitor.simulation.run import PID_FLOOR, SimulatedRun
-from monitor.simulation.timeline import Moment
 from monitor.sources import StepSource, TailReading
+from monitor.steps.formats.line_format import Origin
+from monitor.steps.formats.registry import TextReader
+from monitor.steps.lines import Line
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
-from monitor.types.steps import StepEvent, StepValue
+from monitor.types.steps import StepEvent
 
 _MAX_TAIL_LINES = 400
 _LINE_BYTES = 90
-_BAR_CONFIDENCE = 0.8
-_FIGURES_CONFIDENCE = 0.7
+_FIRST_BARS = 40
+"""States of the bar that the end of a file still holds when it is first looked at."""
+_FIRST_BARS_S = 60.0
+_FIRST_FIGURES = 20
+_LATER_FIGURES = 6
+
+
+class _Text:
+    """One file of a run as it is followed."""
+
+    def __init__(self, run: SimulatedRun, role: str) -> None:
+        self._reader = TextReader()
+        self._process = run.main.facts.process
+        self.where = f"{role} → {_path(run, role)}"
+        self._row = 0
+
+    def read(self, lines: list[str], now_s: float, written_s: float) -> list[StepEvent]:
+        """Events of some new lines; the last was written at `written_s` (wall clock), which is the file's time."""
+        events: list[StepEvent] = []
+        for text in lines:
+            self._row += 1
+            events.extend(self._reader.read(Line(text, self._row), Origin(self._process, self.where, now_s)))
+        if events and events[-1].step is not None and events[-1].event_s is None:
+            events[-1] = msgspec.structs.replace(events[-1], event_s=min(now_s, written_s), event_clock="file_time")
+        return events
+
+
+class _Followed:
+    """What has been read of one run so far."""
+
+    def __init__(self, run: SimulatedRun) -> None:
+        self.run = run
+        self.out = _Text(run, "stdout")
+        self.err = _Text(run, "stderr")
+        self.step: int | None = None
+        self.bar: str | None = None
+        self.ended = False
 
 
 class SimulatedSteps:
-    """Reads simulated runs from their plans and hands real processes on."""
+    """Reads simulated runs from what their plans make them write, and hands real processes on."""
 
     def __init__(
         self,
@@ -40,13 +75,10 @@ class SimulatedSteps:
         self._elapsed_s = elapsed_s
         self._runs = runs
         self._inner = inner
-        self._bars: dict[int, tuple[str, int, int]] = {}
-        self._logged: dict[int, int] = {}
-        self._ended: set[int] = set()
-        self._first_read = True
+        self._followed: dict[ProcessIdentity, _Followed] = {}
 
     def read(self, facts: tuple[ProcessFacts, ...]) -> tuple[StepEvent, ...]:
-        """What is new since the last reading: at most one bar and one line of figures a run."""
+        """What is new since the last reading; at first what the ends of the files hold."""
         events: list[StepEvent] = []
         if self._inner is not None:
             real = tuple(fact for fact in facts if fact.process.pid < PID_FLOOR)
@@ -55,7 +87,6 @@ class SimulatedSteps:
         for run in self._runs():
             if run.plan.total and run.plan.readable:
                 events.extend(self._read_run(run, at_s))
-        self._first_read = False
         return tuple(events)
 
     def tail(self, process: ProcessIdentity, max_bytes: int) -> TailReading:
@@ -71,90 +102,59 @@ class SimulatedSteps:
             return TailReading(refused="Its output goes where you may not read. (simulated)")
         count = max(1, min(_MAX_TAIL_LINES, max_bytes // _LINE_BYTES))
         lines = tail_lines(run, self._elapsed_s(), count)
-        return TailReading(path=_path(run, "stdout"), lines=lines)
+        return TailReading(path=f"stdout → {_path(run, 'stdout')}", lines=lines)
 
     def _read_run(self, run: SimulatedRun, at_s: float) -> list[StepEvent]:
-        key = run.main.pid
+        process = run.main.facts.process
+        followed = self._followed.get(process)
         moment = run.moment(at_s)
         if moment is None:
-            if at_s < run.ends_s or key in self._ended:
-                return []
-            self._ended.add(key)
-            return [] if self._first_read else [self._end(run)]
+            return [] if followed is None or followed.ended else self._read_end(followed)
+        if followed is None:
+            followed = self._followed[process] = _Followed(run)
         if moment.phase == "starting":
             return []
-        events: list[StepEvent] = []
-        logged = logged_step(run, moment.step)
-        if logged and self._logged.get(key) != logged:
-            self._logged[key] = logged
-            events.append(self._figures(run, logged, at_s))
-        state = (moment.phase, moment.step, int(moment.part * 100) if moment.phase == "evaluating" else 0)
-        if self._bars.get(key) != state and moment.phase != "stalled":
-            self._bars[key] = state
-            events.append(self._bar(run, moment, at_s))
-        return events
+        return self._read_figures(followed, moment.step, at_s) + self._read_bar(followed, moment.step, at_s)
 
-    def _bar(self, run: SimulatedRun, moment: Moment, at_s: float) -> StepEvent:
-        where = f"stderr → {_path(run, 'stderr')}"
-        if moment.phase == "evaluating":
-            return StepEvent(
-                process=run.main.facts.process,
-                source="tqdm",
-                where=where,
-                series="evaluation",
-                phase="evaluating",
-                seen_s=self._clock.wall_s(),
-                confidence=_BAR_CONFIDENCE,
-                evidence=evaluation_line(moment),
-            )
-        elapsed_s = at_s - run.plan.starts_s - run.plan.startup_s
-        return StepEvent(
-            process=run.main.facts.process,
-            source="tqdm",
-            where=where,
-            series="bar",
-            step=float(moment.step),
-            total=float(run.plan.total),
-            total_source="tqdm",
-            elapsed_s=round(elapsed_s),
-            seconds_per_step=round(elapsed_s / moment.step, 3) if moment.step else None,
-            phase=moment.phase,
-            seen_s=self._clock.wall_s(),
-            confidence=_BAR_CONFIDENCE,
-            evidence=bar_line(run, moment, elapsed_s),
-        )
+    def _read_figures(self, followed: _Followed, step: int, at_s: float) -> list[StepEvent]:
+        run = followed.run
+        before = followed.step
+        followed.step = step
+        if before is None:
+            new = logged_steps(run, 0, step, _FIRST_FIGURES)
+        else:
+            new = logged_steps(run, before, step, _LATER_FIGURES)
+        if not new:
+            return []
+        lines = [figures_line(run, logged) for logged in new]
+        return followed.out.read(lines, self._clock.wall_s(), self._written_s(run, new[-1], at_s))
 
-    def _figures(self, run: SimulatedRun, step: int, at_s: float) -> StepEvent:
-        figures = figures_at(run, step)
-        written_s = run.plan.starts_s + run.timeline.age_of_step(step)
-        return StepEvent(
-            process=run.main.facts.process,
-            source="hf_dict",
-            where=f"stdout → {_path(run, 'stdout')}",
-            series="figures",
-            epoch=figures["epoch"],
-            event_s=self._clock.wall_s() - max(0.0, at_s - written_s),
-            event_clock="file_time",
-            seen_s=self._clock.wall_s(),
-            values=tuple(StepValue(name=name, value=value) for name, value in figures.items()),
-            confidence=_FIGURES_CONFIDENCE,
-            evidence=figures_line(run, step),
-        )
+    def _read_bar(self, followed: _Followed, step: int, at_s: float) -> list[StepEvent]:
+        run = followed.run
+        times = [at_s]
+        if followed.bar is None:
+            since_s = max(run.plan.starts_s, at_s - max(_FIRST_BARS_S, _FIRST_BARS * run.plan.step_s))
+            times = [since_s + (at_s - since_s) * part / _FIRST_BARS for part in range(_FIRST_BARS)] + times
+        lines: list[str] = []
+        for time_s in times:
+            bar = bar_at(run, time_s)
+            if bar is not None and bar != followed.bar:
+                followed.bar = bar
+                lines.append(bar)
+        return followed.err.read(lines, self._clock.wall_s(), self._written_s(run, step, at_s))
 
-    def _end(self, run: SimulatedRun) -> StepEvent:
-        return StepEvent(
-            process=run.main.facts.process,
-            source="hf_dict",
-            where=f"stdout → {_path(run, 'stdout')}",
-            series="figures",
-            phase="ended",
-            ended=run.how,
-            seen_s=self._clock.wall_s(),
-            confidence=_FIGURES_CONFIDENCE,
-            evidence=tail_lines(run, run.ends_s, 1)[-1],
-        )
+    def _read_end(self, followed: _Followed) -> list[StepEvent]:
+        followed.ended = True
+        now_s = self._clock.wall_s()
+        return followed.out.read(list(last_words(followed.run)), now_s, now_s)
+
+    def _written_s(self, run: SimulatedRun, step: int, at_s: float) -> float:
+        """Wall clock at which a step was done."""
+        done_s = run.plan.starts_s + run.timeline.age_of_step(step)
+        return self._clock.wall_s() - max(0.0, at_s - done_s)
 
 
 def _path(run: SimulatedRun, role: str) -> str:
     files = run.main.facts.open_files
-    return next((file.path for file in files if file.role == role), f"{run.plan.cwd}/{run.plan.name}.log")
+    cwd = f"{run.main.facts.cwd}/"
+    return next((file.path.removeprefix(cwd) for file in files if file.role == role), f"logs/{run.plan.name}.log")

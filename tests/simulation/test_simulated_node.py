@@ -11,6 +11,7 @@ from monitor.simulation.plans import Profile
 from monitor.simulation.profiles import DEFAULT_PROFILE, EIGHT, LOST, MIG, NEAR_OOM, ONE, PROFILES, SHARED, THROTTLED
 from monitor.simulation.run import PID_FLOOR
 from monitor.sources import GpuSource, HostSource, ProcessReading, ProcessSource, StepSource, TailReading
+from monitor.steps.fusion import StepFusion
 from monitor.stream.codec import MessageDecoder, encode
 from monitor.types.facts import ProcessFacts
 from monitor.types.gpu import GpuSample
@@ -191,7 +192,7 @@ def test_steps_rise_to_no_more_than_their_total(watched: Watched) -> None:
     latest: dict[ProcessIdentity, float] = {}
     for snapshot in watched.snapshots:
         for event in snapshot.steps:
-            if event.step is None or event.process is None:
+            if event.step is None or event.process is None or event.source != "tqdm":
                 continue
             assert event.total is not None
             assert latest.get(event.process, 0.0) <= event.step <= event.total
@@ -230,8 +231,7 @@ def test_utilisation_dips_and_memory_stays_while_a_run_evaluates() -> None:
     memory = [gpu.memory_used_bytes or 0 for gpu in watched.gpu(0)]
     assert memory == sorted(memory)
     assert len(set(memory)) == 2
-    phases = {event.phase for event in watched.events(watched.node.runs()[0].main.pid)}
-    assert {"training", "evaluating"} <= phases
+    assert "evaluating" in {event.phase for event in watched.events(watched.node.runs()[0].main.pid)}
 
 
 def test_a_run_that_starts_loads_its_weights_and_warms_its_gpu_with_a_lag() -> None:
@@ -260,7 +260,7 @@ def test_near_oom_grows_to_the_limit_and_ends_with_out_of_memory() -> None:
     assert 0.975 * total < used[119]
     assert used[121] < 0.01 * total
     ended = [event for snapshot in watched.snapshots for event in snapshot.steps if event.ended]
-    assert [event.ended for event in ended] == ["out_of_memory"]
+    assert [event.ended for event in ended] == ["error", "out_of_memory"]
     tails = [end.tail for end in watched.ends() if end.tail]
     assert len(tails) == 1
     assert "out of memory" in tails[0][-1]
@@ -358,6 +358,27 @@ def test_the_tail_of_a_run_ends_with_its_bar_and_other_users_are_refused() -> No
     hidden = next(run for run in shared.node.runs() if not run.plan.readable)
     assert shared.node.steps(None).tail(hidden.main.facts.process, 2000).refused
     assert steps.tail(ProcessIdentity(pid=4711, start_ticks=1), 2000).refused
+
+
+def test_readings_of_a_simulated_run_meet_as_those_of_a_real_one() -> None:
+    watched = Watched(EIGHT, ticks=400)
+    run = watched.node.runs()[1]
+    fusion = StepFusion()
+    seen: set[str] = set()
+    for snapshot in watched.snapshots:
+        for event in snapshot.steps:
+            if event.process == run.main.facts.process:
+                fusion.update(event, snapshot.boot_s)
+        reading = fusion.reading(snapshot.taken_s, snapshot.boot_s)
+        seen.add(reading.phase)
+        assert reading.total == 40_000
+        assert reading.step_seconds is not None, "a rate at first sight, from the bar's own clock"
+        assert abs(reading.step_seconds - 1.84) < 0.15
+    assert seen == {"training", "evaluating"}
+    moment = run.moment(399.0)
+    assert moment is not None
+    assert reading.step == moment.step
+    assert {value.name for value in reading.values} >= {"loss", "lr"}
 
 
 def test_loss_falls_along_a_run() -> None:
