@@ -16,7 +16,9 @@ RING_LINES = 400
 RING_CHARS = 65536
 
 _ENDS = re.compile(rb"[\r\n]")
-_SGR = re.compile(r"\x1b\[[0-9;:?]*[ -/]*[I-Zf-zhlmn@`]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|[\x00\x08]+")
+_SGR = re.compile(
+    r"\x1b\[[0-9;:?]*[ -/]*[I-Zf-zhlmn@`]|\x1b\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|\x1b[()][0-9A-B]|[\x00\x08]+"
+)
 _MOVES = re.compile(r"\x1b\[[0-9;]*[A-H]")
 """A cursor that moves up or away ends a piece as a line end does: nested bars are drawn with it."""
 

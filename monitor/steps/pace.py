@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 MAX_POINTS = 256
 WARM_UP_STEPS = 10
-"""Of the first steps, those that took more than `WARM_UP_RATIO` of an ordinary one are left out: they compile and fill caches."""
+"""Of these first steps, those that took `WARM_UP_RATIO` of an ordinary one are left out: they compile and fill caches."""
 WARM_UP_RATIO = 1.5
 SKIP_RATIO = 0.1
 """Steps that took less than this share of an ordinary one were skipped on resume, not made."""
@@ -54,6 +54,8 @@ class Pace:
 
     def __init__(self, resolution_s: float) -> None:
         self.resolution_s = resolution_s
+        self.gaps = 0
+        """How often the clock began anew; what passed meanwhile is in no rate."""
         self._points: list[tuple[float, float, bool, bool]] = []
         self._rate: Rate | None = None
         self._stale = False
@@ -64,11 +66,13 @@ class Pace:
         return self._points[-1][0] if self._points else None
 
     def add(self, time_s: float, step: float, *, stalled: bool = False) -> None:
-        """Take a count that is higher than the last. A clock that went back has begun anew: no time is claimed for that gap.
+        """Take a count that is higher than the last.
 
-        `stalled` says that an evaluation or the like lay in between.
+        A clock that went back has begun anew: no time is claimed for that gap. `stalled` says that an evaluation or the
+        like lay in between.
         """
         linked = bool(self._points) and time_s >= self._points[-1][0]
+        self.gaps += bool(self._points) and not linked
         self._points.append((time_s, step, linked, stalled))
         self._stale = True
         if len(self._points) > MAX_POINTS:
@@ -127,7 +131,7 @@ def _median(values: list[tuple[float, float]]) -> float:
 
 
 def _coarse(resolution_s: float, base: float) -> float:
-    """How wrong the time of a point may be: counts are taken when the clock turns, so by one step, or by the clock's tick."""
+    """How wrong the time of a point may be: by one step (counts are taken when the clock turns), or by the clock's tick."""
     return min(resolution_s, max(base, 0.1))
 
 
@@ -137,24 +141,22 @@ def _is_stall(interval: _Interval, base: float, resolution_s: float) -> bool:
     return interval.seconds > ordinary * (1 + allowed) + 2 * _coarse(resolution_s, base)
 
 
-def _base(intervals: list[_Interval], resolution_s: float) -> tuple[float, list[_Interval]]:
-    """Seconds of an ordinary step, and the intervals that are no stalls."""
+def _base(intervals: list[_Interval], resolution_s: float) -> float:
+    """Seconds of an ordinary step: the mean over all that is no stall."""
     plain = [i for i in intervals if not i.stalled]
     if sum(i.steps for i in plain) < 0.1 * sum(i.steps for i in intervals):
         plain = intervals  # a stall in each of them: they are the ordinary thing here
     base = _median([(i.seconds / i.steps, i.steps) for i in plain])
-    ordinary = plain
     for _ in range(5):
         kept = [i for i in plain if not _is_stall(i, base, resolution_s)]
         steps = sum(i.steps for i in kept)
         if not steps:
             break
-        ordinary = kept
         mean = sum(i.seconds for i in kept) / steps
         if abs(mean - base) <= 1e-6 * base:
             break
         base = mean
-    return base, ordinary
+    return base
 
 
 def _without_start(intervals: list[_Interval], base: float, resolution_s: float) -> list[_Interval]:
@@ -189,20 +191,25 @@ def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
     if not intervals or sum(i.seconds for i in intervals) <= 0:
         return None
     longest = max(i.seconds for i in intervals)
-    base, _ = _base(intervals, resolution_s)
+    base = _base(intervals, resolution_s)
     intervals = _without_start(intervals, base, resolution_s)
     if not intervals:
         return None
-    base, ordinary = _base(intervals, resolution_s)
     seconds, steps = sum(i.seconds for i in intervals), sum(i.steps for i in intervals)
-    if seconds <= 0 or base <= 0:
+    if seconds <= 0:
         return None
-    stalls = seconds - sum(i.seconds for i in ordinary) - base * (steps - sum(i.steps for i in ordinary))
-    steady = _mean(_recent(ordinary, steps / 3, STEADY_S))
-    third = _mean(_recent(ordinary, steps / 3, math.inf))
+    stalls_s, third_s = 0.0, base
+    for part in _thirds(
+        intervals, steps
+    ):  # each with its own ordinary step: a run that became slower has no stalls for that
+        third_s = _base(part, resolution_s)
+        stalls_s += sum(i.seconds for i in part) - third_s * sum(i.steps for i in part)
+    steady_s = _base(_recent(intervals, steps / 3, STEADY_S), resolution_s)
+    if steady_s <= 0:
+        return None
     return Rate(
-        step_seconds=steady,
-        wall_seconds_per_step=max(steady * 0.5, third + stalls / steps),
+        step_seconds=steady_s,
+        wall_seconds_per_step=max(steady_s * 0.5, third_s + stalls_s / steps),
         window_s=seconds,
         steps=steps,
         spread_ratio=_spread(intervals, steps),
@@ -210,8 +217,16 @@ def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
     )
 
 
-def _mean(intervals: list[_Interval]) -> float:
-    return sum(i.seconds for i in intervals) / sum(i.steps for i in intervals)
+def _thirds(intervals: list[_Interval], steps: float) -> list[list[_Interval]]:
+    """The intervals in three parts of as many steps, as far as they can be cut."""
+    parts: list[list[_Interval]] = [[]]
+    done = 0.0
+    for interval in intervals:
+        if done >= len(parts) * steps / 3 and parts[-1] and len(parts) < 3:
+            parts.append([])
+        parts[-1].append(interval)
+        done += interval.steps
+    return parts
 
 
 def _spread(intervals: list[_Interval], steps: float) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from monitor.steps.pace import Pace, Rate
@@ -17,6 +17,7 @@ WATCHED_RESOLUTION_S = 0.1
 GOOD_CLOCK_RATIO = 0.01
 """A source's own clock is kept to while it can be wrong by no more than this."""
 SILENT_S = 600.0
+PRINTED_NOTE = "step time as the log prints it: pauses are not in it"
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Track:
         if step < self.step:
             if self.step - step <= LAG_STEPS < step and self.unit != "epoch":
                 return False
-            self.note = f"the count fell from {self.step:g} to {step:g}: restarted or resumed; only what came after is used"
+            self.note = f"fell from {self.step:g} to {step:g} (restarted or resumed): only what came after is used"
             self._begin()
         elif step == self.step:
             self._amend_time(event, now_s)
@@ -146,14 +147,16 @@ class Track:
         if own is not None and self._own is not None:
             own_error = min(self._own.resolution_s, max(own.step_seconds, 0.1)) / max(own.window_s, 1e-9)
             if watched is None or own_error <= GOOD_CLOCK_RATIO or own_error <= _watched_error(watched):
-                return _shown(own, "source")
+                shown = _shown(own, "source")
+                if self._own.gaps and watched is not None and watched.window_s >= 0.5 * own.window_s:
+                    return replace(shown, wall_seconds_per_step=watched.wall_seconds_per_step)
+                return shown
         if watched is not None:
             return _shown(watched, "watched")
         printed = self._printed.rate()
         if printed is not None and self.moves > 2:
-            return TrackRate(
-                printed.step_seconds, None, "source", None, printed.steps, printed.spread_ratio, "step time as the log prints it"
-            )
+            spread = printed.spread_ratio
+            return TrackRate(printed.step_seconds, None, "source", None, printed.steps, spread, PRINTED_NOTE)
         return None
 
     def longest_s(self) -> float:
@@ -189,7 +192,9 @@ class Track:
             return "" if self.unit == chosen.unit else f"counts {self.unit.replace('_', ' ')}s"
         for small, large in ((chosen, self), (self, chosen)):
             ratio = round(large.step / small.step)
-            if 2 <= ratio <= 4096 and small.step >= 10 and abs(large.step - ratio * small.step) <= ratio:
+            same = small.total is not None and large.total == ratio * small.total
+            told = (small.unit, large.unit) == ("optimizer_step", "micro_batch")
+            if 2 <= ratio <= 4096 and abs(large.step - ratio * small.step) <= ratio and (same or told):
                 return f"{ratio} counts of {large.source} for one of {small.source}: gradient accumulation"
         if abs(self.step - chosen.step) > max(2.0, 0.01 * chosen.step):
             return f"says {self.step:g}, the one used says {chosen.step:g}"

@@ -24,7 +24,9 @@ _PHASES: tuple[tuple[re.Pattern[str], Phase], ...] = (
     ),
 )
 _TRAIN = re.compile(r"train|epoch|\bsteps?\b|\biter|\bep\b|fit")
-_OTHER_UNITS = frozenset({"b", "ib", "example", "examples", "file", "files", "shard", "shards", "img", "sample", "samples"})
+_OTHER_UNITS = frozenset(
+    {"b", "ib", "example", "examples", "file", "files", "shard", "shards", "img", "sample", "samples"}
+)
 _EPOCH = re.compile(r"\bep(?:och)?s?\b[ :=#\[(]{0,4}(\d{1,9})(?:\s{0,2}(?:/|of)\s{0,2}(\d{1,9}))?", re.IGNORECASE)
 _STEPS_AFTER = re.compile(r"\b(?:steps?|iters?|iterations?)\b", re.IGNORECASE)
 _DIGITS = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")

@@ -1,4 +1,4 @@
-"""Words with which runs end. A run that goes on stepping afterwards takes them back: that is judged where readings meet."""
+"""Words with which runs end. A run that steps on afterwards takes them back: that is judged where readings meet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from monitor.types.steps import StepEvent
 _PREFIX = r"^(?:\[?rank ?\d+\]?:? ?|\([^)]{1,60}\) )?"
 # Plain words that every line is searched for first; the patterns are tried only on lines that hold one.
 _HINTS = re.compile(
-    r"memory|cancelled|killed|interrupt|traceback|error|train|finished|completed|complete|exit|signal|time limit", re.IGNORECASE
+    r"memory|cancelled|killed|interrupt|traceback|error|train|finished|completed|complete|exit|signal|time limit",
+    re.IGNORECASE,
 )
 _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (

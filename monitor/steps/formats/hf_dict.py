@@ -35,7 +35,9 @@ class HfDictFormat:
         end = line.text.find("}", start)
         if end < 0:
             return ()
-        pairs = {match.group(1): match.group(2) or match.group(3) or "" for match in _PAIR.finditer(line.text, start, end)}
+        pairs = {
+            match.group(1): match.group(2) or match.group(3) or "" for match in _PAIR.finditer(line.text, start, end)
+        }
         values = self._values(pairs)
         if not values:
             return ()

@@ -55,8 +55,6 @@ class FileText:
 
     def __init__(self) -> None:
         self.epochs = EpochCounter()
-        self.from_start = False
-        """True while nothing of the file was skipped, so that counting what was seen counts everything."""
 
 
 class LineFormat(Protocol):

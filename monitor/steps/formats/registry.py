@@ -18,10 +18,9 @@ FORMATS: tuple[Callable[[], LineFormat], ...] = (TqdmFormat, HfDictFormat, StepL
 class TextReader:
     """All formats over one text, with the state that they share."""
 
-    def __init__(self, *, from_start: bool = False) -> None:
+    def __init__(self) -> None:
         self._formats = tuple(make() for make in FORMATS)
         self._text = FileText()
-        self._text.from_start = from_start
 
     def read(self, line: Line, origin: Origin) -> list[StepEvent]:
         """What the formats find in a line, in their order."""

@@ -40,7 +40,10 @@ _EACH = re.compile(
     r"\b(?:elapsed time per iteration \(ms\)|step_time|iter_time|time|dt)[ \t]{0,3}[:= ][ \t]{0,4}(?P<n>\d{1,9}(?:\.\d{1,6})?)(?P<unit>ms|s)?\b"
 )
 _SECONDS = re.compile(r"\[(?P<n>\d{1,7}(?:\.\d{1,4})?)s\]|\btime taken: (?P<m>\d{1,7}(?:\.\d{1,4})?)s", re.IGNORECASE)
-_HELD_OUT = re.compile(r"(?:\b|_)(?:e?val|eval\w*|valid\w*|test\w*|predict\w*|best|saved?|saving|checkpoint|resum\w*|load\w*)\W{0,3}$", re.I)
+_HELD_OUT = re.compile(
+    r"(?:\b|_)(?:e?val|eval\w*|valid\w*|test\w*|predict\w*|best|saved?|saving|checkpoint|resum\w*|load\w*)\W{0,3}$",
+    re.I,
+)
 _QUICK = re.compile(r"\d")
 
 
@@ -75,7 +78,7 @@ class StepLineFormat:
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """A counter, and what stood back until it was believed."""
         content = line.text
-        if _QUICK.search(content) is None or "|" in content and "%|" in content:
+        if _QUICK.search(content) is None or ("|" in content and "%|" in content):
             return ()
         values = figures(content)
         found = self._find(content, values, text, whole=line.whole)
@@ -101,7 +104,9 @@ class StepLineFormat:
     def _find(self, content: str, values: tuple[StepValue, ...], text: FileText, *, whole: bool) -> _Found | None:
         epoch = _EPOCH.search(content)
         step = next((m for m in _STEP.finditer(content) if not _HELD_OUT.search(content[: m.start()])), None)
-        if epoch is not None and (not whole and epoch.end() == len(content) or _HELD_OUT.search(content[: epoch.start()])):
+        if epoch is not None and (
+            (not whole and epoch.end() == len(content)) or _HELD_OUT.search(content[: epoch.start()])
+        ):
             epoch = None
         e, epochs = (None, None) if epoch is None else (int(epoch["n"]), _whole(epoch["total"]))
         if step is not None and (whole or step.end() < len(content)):
@@ -114,7 +119,15 @@ class StepLineFormat:
             per_epoch = float(epoch["batches"])
             before = text.epochs.before() or 0
             total = None if epochs is None else epochs * per_epoch
-            return _Found("epoch batch", before * per_epoch + float(epoch["batch"]), total, "step", e, epochs, "epochs in the line")
+            return _Found(
+                "epoch batch",
+                before * per_epoch + float(epoch["batch"]),
+                total,
+                "step",
+                e,
+                epochs,
+                "epochs in the line",
+            )
         if epoch is not None and e is not None:
             text.epochs.note(e, epochs, done=any(v.name in {"loss", "eval_loss", "accuracy"} for v in values))
             return _Found("epoch", float(e), None if epochs is None else float(epochs), "epoch", e, epochs)
@@ -142,7 +155,9 @@ class StepLineFormat:
         total = None if found.epochs is None else found.epochs * found.total
         return replace(found, n=before * found.total + found.n, total=total, total_source="epochs in the line")
 
-    def _event(self, line: Line, found: _Found, values: tuple[StepValue, ...], origin: Origin, *, believed: bool) -> StepEvent:
+    def _event(
+        self, line: Line, found: _Found, values: tuple[StepValue, ...], origin: Origin, *, believed: bool
+    ) -> StepEvent:
         content = line.text
         stamp = line_time_s(content)
         confidence = 0.5 if found.unit == "epoch" else 0.65

@@ -33,6 +33,8 @@ class _Bar:
     advances: int = 0
     runs: int = 1
     completed: int = 0
+    before: float = 0.0
+    """Steps of the runs before this one, for bars without a total."""
     inside: bool = False
     """It is an evaluation that runs inside the training bar."""
     has_loss: bool = False
@@ -70,6 +72,8 @@ class TqdmFormat:
         known = self._bars.get((kind.key, printed.total))
         if known is not None and known.n == printed.n and not printed.postfix:
             return ()
+        if known is not None and printed.n == 0 < known.n and kind.epoch is not None and kind.epoch == known.kind.epoch:
+            return ()  # reset for the next epoch before it is given the next epoch's name
         bar, edge = self._move(kind, printed)
         phase = kind.phase or ("evaluating" if self._inside(bar) else None)
         if phase is not None:
@@ -130,6 +134,8 @@ class TqdmFormat:
         elif printed.n < bar.n:
             ended = bar.total is not None and bar.n >= COMPLETE_RATIO * bar.total
             bar.completed = bar.completed + 1 if ended else 0
+            later = kind.epoch is not None and bar.kind.epoch is not None and kind.epoch > bar.kind.epoch
+            bar.before = bar.before + bar.n if later else 0.0
             bar.runs += 1
             bar.elapsed_s = None
         edge = printed.n == 0 and printed.elapsed_s == 0
@@ -169,6 +175,9 @@ class TqdmFormat:
             count.epoch = float(kind.epoch)
             if not kind.whole_run:
                 text.epochs.note(kind.epoch, kind.epochs)
+                if total is None:
+                    count.step += bar.before
+                    count.total_source = "the bar has no total"
                 self._of_epochs(count, text.epochs.before(1 if kind.epochs is not None else 0), text.epochs.total)
             return count
         if total is None or kind.whole_run:

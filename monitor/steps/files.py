@@ -1,0 +1,224 @@
+"""Whatever a process writes to regular files through its open descriptors: stdout, stderr, logs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+import msgspec
+
+from monitor.clean import clean
+from monitor.clock import Clock
+from monitor.steps.formats.line_format import Origin
+from monitor.steps.formats.registry import TextReader
+from monitor.steps.lines import Line, TextRing
+from monitor.steps.source import Refusal, Written
+from monitor.steps.tail import Follower, NotAFileError, Polled, open_text
+from monitor.steps.tee import tee_files
+from monitor.steps.thinning import thin
+from monitor.types.facts import OpenFile, ProcessFacts
+from monitor.types.identity import ProcessIdentity
+from monitor.types.steps import StepEvent
+
+MAX_FILES = 256
+MAX_FILES_A_PROCESS = 12
+MAX_REFUSALS = 64
+FIRST_EVENTS = 48
+"""Of what the end of a file tells on first sight, this many readings of a counter: enough for a rate at once."""
+LATER_EVENTS = 6
+TEE_AGAIN_S = 30.0
+_Key = tuple[ProcessIdentity, int, int]
+"""Process, pid of the holder, descriptor."""
+_KINDS = frozenset({"file", "deleted_file"})
+
+
+@dataclass
+class _Followed:
+    """One file of one process."""
+
+    facts: ProcessFacts
+    holder_pid: int
+    """Whose descriptor it is opened through: the process itself, or its `tee`."""
+    open_file: OpenFile
+    where: str
+    follower: Follower = field(default_factory=Follower)
+    reader: TextReader = field(default_factory=TextReader)
+    ring: TextRing = field(default_factory=TextRing)
+    pending: tuple[Line, ...] = ()
+    skipped_bytes: int = 0
+    changed_s: float = 0.0
+    first: bool = True
+    refused: str = ""
+
+    @property
+    def path(self) -> str:
+        """Through the descriptor: right in containers and for deleted files, and never a link that somebody put there."""
+        return f"/proc/{self.holder_pid}/fd/{self.open_file.descriptor}"
+
+
+class OpenFilesWay:
+    """Follows the files that processes write to. Each file is opened for each look only, so that none is kept alive."""
+
+    name = "open_files"
+    needs = "A process of the same user (or root) that writes to a regular file, or through tee into one."
+    cost = "Reads what was appended: microseconds a tick. The run does not notice."
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._followed: dict[_Key, _Followed] = {}
+        self._wanted: dict[ProcessIdentity, ProcessFacts] = {}
+        self._tees: dict[tuple[ProcessIdentity, str], tuple[float, list[tuple[int, OpenFile]]]] = {}
+        self._owners: dict[tuple[int, int], _Key] = {}
+        self._next = 0
+
+    def read(self, facts: tuple[ProcessFacts, ...], until_boot_s: float) -> list[StepEvent]:
+        """What was appended since the last look."""
+        gone = self._update(facts)
+        events: list[StepEvent] = []
+        for key, followed in gone:
+            events.extend(self._look(key, followed, last=True))
+        self._owners = {file: key for file, key in self._owners.items() if key in self._followed}
+        keys = list(self._followed)
+        for offset in range(len(keys)):
+            key = keys[(self._next + offset) % len(keys)]
+            if offset and self._clock.boot_s() >= until_boot_s:
+                self._next = (self._next + offset) % len(keys)
+                break
+            events.extend(self._look(key, self._followed[key]))
+        else:
+            self._next = 0
+        return events
+
+    def written(self, process: ProcessIdentity) -> list[Written]:
+        """The followed texts of a process, the latest changed last."""
+        texts = [
+            Written(where=f.where, ring=f.ring, skipped_bytes=f.skipped_bytes, changed_s=f.changed_s)
+            for (identity, _, _), f in self._followed.items()
+            if identity == process and f.changed_s > 0
+        ]
+        return sorted(texts, key=lambda text: text.changed_s)
+
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Files that are there but cannot be read."""
+        refused = [
+            Refusal(process=f.facts.process, source=self.name, where=f.where, sentence=f.refused)
+            for f in self._followed.values()
+            if f.refused
+        ]
+        return tuple(refused[:MAX_REFUSALS])
+
+    def _update(self, facts: tuple[ProcessFacts, ...]) -> list[tuple[_Key, _Followed]]:
+        """Take up new files and let go of old ones; those of processes that are gone come back for one last look."""
+        alive: set[_Key] = set()
+        # Trainers first: a file that several hold belongs to the one that trains.
+        ranked = sorted(facts, key=lambda f: (f.kind != "training", f.kind == "launcher", f.process.pid))
+        for fact in ranked:
+            if fact.kind == "worker":
+                continue  # a data-loader worker inherits its trainer's descriptors and counts nothing
+            for holder, file in self._files(fact):
+                key = (fact.process, holder, file.descriptor)
+                alive.add(key)
+                known = self._followed.get(key)
+                if known is not None:
+                    known.facts, known.open_file = fact, file
+                elif len(self._followed) < MAX_FILES:
+                    self._followed[key] = _Followed(fact, holder, file, _where(fact, holder, file))
+        gone = [(key, self._followed.pop(key)) for key in list(self._followed) if key not in alive]
+        processes = {fact.process for fact in facts}
+        self._tees = {key: value for key, value in self._tees.items() if key[0] in processes}
+        return gone
+
+    def _files(self, fact: ProcessFacts) -> list[tuple[int, OpenFile]]:
+        files: list[tuple[int, OpenFile]] = []
+        for file in fact.open_files[:MAX_FILES_A_PROCESS]:
+            if file.kind in _KINDS:
+                files.append((fact.process.pid, file))
+            elif file.kind == "pipe" and file.role in ("stdout", "stderr"):
+                files.extend(self._behind_pipe(fact, file.path))
+        return files
+
+    def _behind_pipe(self, fact: ProcessFacts, pipe: str) -> list[tuple[int, OpenFile]]:
+        now_s = self._clock.boot_s()
+        known = self._tees.get((fact.process, pipe))
+        if known is None or (not known[1] and now_s - known[0] > TEE_AGAIN_S):
+            known = (now_s, tee_files(fact, pipe))
+            self._tees[(fact.process, pipe)] = known
+        return known[1]
+
+    def _look(self, key: _Key, followed: _Followed, *, last: bool = False) -> list[StepEvent]:
+        try:
+            # A process that is gone has no descriptors: its last words are read by name, if it is still the same file.
+            descriptor = open_text(followed.open_file.path if last else followed.path)
+        except NotAFileError as error:
+            followed.refused = str(error)
+            return []
+        except OSError as error:
+            followed.refused = error.strerror or "cannot be opened"
+            return []
+        try:
+            status = os.fstat(descriptor)
+            file = (status.st_dev, status.st_ino)
+            if last and file != followed.follower.file:
+                return []
+            if not _may_read(status.st_uid, followed.facts.uid):
+                followed.refused = "the file belongs to another user"
+                return []
+            followed.refused = ""
+            if self._owners.setdefault(file, key) != key:
+                return []  # the same file through another descriptor or rank: its lines are read once
+            return self._take(followed, followed.follower.poll(descriptor))
+        except OSError as error:
+            followed.refused = error.strerror or "cannot be read"
+            return []
+        finally:
+            os.close(descriptor)
+
+    def _take(self, followed: _Followed, polled: Polled) -> list[StepEvent]:
+        now_s = self._clock.wall_s()
+        if polled.restarted:
+            followed.reader, followed.pending = TextReader(), ()
+        followed.skipped_bytes += polled.skipped_bytes
+        if not polled.grew:
+            return []
+        followed.changed_s = polled.modified_s
+        origin = Origin(followed.facts.process, followed.where, now_s)
+        for line in polled.head:
+            followed.reader.read(line, origin)  # for banners and the first epoch's number; its counts are long past
+        events: list[StepEvent] = []
+        for line in polled.lines:
+            followed.ring.add(line)
+            events.extend(followed.reader.read(line, origin))
+        for line in polled.pending:
+            followed.ring.add(line)
+            events.extend(followed.reader.read(line, origin))
+        first, followed.first = followed.first, False
+        events = thin(events, FIRST_EVENTS if first or polled.restarted else LATER_EVENTS)
+        return _with_file_time(events, polled.modified_s)
+
+
+def _with_file_time(events: list[StepEvent], modified_s: float) -> list[StepEvent]:
+    """The last reading of each counter was written when the file was: that is its time, where the text has none."""
+    seen: set[tuple[str, str]] = set()
+    for i in range(len(events) - 1, -1, -1):
+        event = events[i]
+        counter = (event.source, event.series)
+        if event.step is None or counter in seen:
+            continue
+        seen.add(counter)
+        if event.event_s is None and 0 < modified_s <= event.seen_s + 1:
+            events[i] = msgspec.structs.replace(event, event_s=modified_s, event_clock="file_time")
+    return events
+
+
+def _may_read(owner: int, target_uid: int | None) -> bool:
+    """Only files of the process's own user, or of ours; root follows nothing into a third user's files."""
+    own = os.geteuid()
+    return owner == target_uid or (own != 0 and owner == own)
+
+
+def _where(fact: ProcessFacts, holder: int, file: OpenFile) -> str:
+    through = "" if holder == fact.process.pid else "tee → "
+    path = file.path
+    if fact.cwd and path.startswith(fact.cwd.rstrip("/") + "/"):
+        path = path[len(fact.cwd.rstrip("/")) + 1 :]
+    return clean(f"{file.role} → {through}{path}", 300)

@@ -1,0 +1,11 @@
+"""The ways in to step counters, in order. A new way is one file and its line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from monitor.clock import Clock
+from monitor.steps.files import OpenFilesWay
+from monitor.steps.source import Way
+
+WAYS: tuple[Callable[[Clock], Way], ...] = (OpenFilesWay,)

@@ -1,0 +1,40 @@
+"""Fewer events, same knowledge: of many readings of one counter in one look, those that a rate is made of."""
+
+from __future__ import annotations
+
+import msgspec
+
+from monitor.types.steps import StepEvent
+
+
+def thin(events: list[StepEvent], most: int) -> list[StepEvent]:
+    """At most `most` readings of each counter, in order: the first, the last, and evenly chosen ones with a time between.
+
+    Events without a counter (phases, figures, ends) stay, but of runs of the same kind only the last. The line itself is
+    kept with the last reading only.
+    """
+    groups: dict[tuple[str, str], list[int]] = {}
+    kept: set[int] = set()
+    for i, event in enumerate(events):
+        if event.step is not None:
+            groups.setdefault((event.source, event.series), []).append(i)
+        elif event.phase is not None or event.ended is not None:
+            kept.add(i)
+    figures_only = [i for i, event in enumerate(events) if event.step is None and i not in kept]
+    kept.update(figures_only[-1:])
+    if len(kept) > 4 * most:
+        kept = set(sorted(kept)[-4 * most :])
+    last_of: set[int] = set()
+    for indices in groups.values():
+        timed = [i for i in indices if events[i].elapsed_s is not None or events[i].event_clock == "text"]
+        pool = timed if len(timed) > 1 else indices
+        stride = max(1, -(-len(pool) // max(1, most - 2)))
+        # Counted from the end, so that the freshest are always there.
+        kept.update(pool[::-1][::stride])
+        kept.update((indices[0], indices[-1]))
+        last_of.add(indices[-1])
+    return [
+        event if i in last_of or event.step is None else msgspec.structs.replace(event, evidence="", values=())
+        for i, event in enumerate(events)
+        if i in kept
+    ]
