@@ -76,9 +76,8 @@ def start_demo_trainer(
     """
     sweep_leftovers()
     directory = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
-    lock = os.open(os.path.join(directory, LOCK_NAME), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    lock = _locked(directory)
     try:
-        _try_lock(lock)
         command = [sys.executable, "-I", trainer.__file__]
         command += ["--run_name", RUN_NAME, "--output_dir", f"out/{RUN_NAME}", "--max_steps", str(max_steps)]
         command += ["--per_device_train_batch_size", "16", "--learning_rate", "0.004", "--seed", "1"]
@@ -123,6 +122,15 @@ def _is_left_over(entry: os.DirEntry[str]) -> bool:
         return _try_lock(lock)
     finally:
         os.close(lock)
+
+
+def _locked(directory: str) -> int:
+    """The lock of a new folder, held. It gets its name only then, so that nobody sweeps a folder that is just begun."""
+    unnamed = os.path.join(directory, LOCK_NAME + ".new")
+    lock = os.open(unnamed, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    _try_lock(lock)
+    os.rename(unnamed, os.path.join(directory, LOCK_NAME))
+    return lock
 
 
 def _try_lock(lock: int) -> bool:

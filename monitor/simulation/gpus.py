@@ -275,7 +275,6 @@ class SimulatedGpus:
             for place in self._lost
         )
         return DriverInfo(
-            detail="simulated",
             driver_version=self._profile.driver_version,
             cuda_version=self._profile.cuda_version,
             gpus=self._identities,

@@ -163,6 +163,15 @@ def test_counters_never_fall(watched: Watched) -> None:
             assert cpu_s.get(sample.process, float("inf")) >= (sample.cpu_s or 0.0)
 
 
+def test_energy_is_power_over_time() -> None:
+    watched = Watched(EIGHT, ticks=200)
+    for place in range(8):
+        samples = watched.gpu(place)
+        energy_j = (samples[-1].energy_j or 0.0) - (samples[0].energy_j or 0.0)
+        power_w = sum(sample.power_w or 0.0 for sample in samples[1:])
+        assert energy_j == pytest.approx(power_w, rel=0.02)
+
+
 def test_a_held_down_gpu_has_a_lower_clock(watched: Watched) -> None:
     maximum = {identity.uuid: identity.sm_max_mhz for identity in watched.node.gpus.info().gpus}
     for snapshot in watched.snapshots:
