@@ -1,0 +1,1 @@
+"""The live application: its actions, its options and how the stream reaches it."""

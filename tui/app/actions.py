@@ -1,0 +1,85 @@
+"""Everything a person can do, once: keys, footer, command palette and help are all made from this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing to do."""
+
+    id: str
+    """The screen has a method `do_<id>`."""
+    keys: tuple[str, ...]
+    """Keys by Textual's names; none for what only the palette offers."""
+    shown: str
+    """The keys as a person reads them."""
+    words: str
+    """For the palette and the help."""
+    short: str = ""
+    """For the footer; empty keeps it out of there."""
+    group: str = "Look"
+    when: str = ""
+    """What must be so, else the action is neither offered nor done; see `Overview.is_so`."""
+    rank: int = 50
+    """The lowest ranks stay in a narrow footer."""
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("up", ("up", "k"), "↑ k", "The line above", group="Move"),
+    Action("down", ("down", "j"), "↓ j", "The line below", "select", "Move", rank=10),
+    Action("first", ("home", "g"), "home g", "The first line", group="Move"),
+    Action("last", ("end", "G"), "end G", "The last line", group="Move"),
+    Action("area", ("tab",), "tab", "GPUs, runs, detail in turn", "GPUs/runs", "Move", rank=20),
+    Action("area_back", ("shift+tab",), "shift+tab", "The same, backwards", group="Move"),
+    Action("open", ("enter", "space"), "enter", "Open or close a sweep's line", group="Move"),
+    Action("scroll_down", ("shift+down", "pagedown"), "shift+↓ pgdn", "Detail: further down", group="Move"),
+    Action("scroll_up", ("shift+up", "pageup"), "shift+↑ pgup", "Detail: further up", group="Move"),
+    Action("tab_advice", ("1",), "1", "Advice", "tab", "Tabs", rank=15),
+    Action("tab_memory", ("2",), "2", "Memory", group="Tabs"),
+    Action("tab_steps", ("3",), "3", "Steps", group="Tabs"),
+    Action("tab_processes", ("4",), "4", "Processes", group="Tabs"),
+    Action("tab_log", ("5",), "5", "Log", group="Tabs"),
+    Action("tab_next", ("right",), "→", "The next tab", group="Tabs"),
+    Action("tab_previous", ("left",), "←", "The tab before", group="Tabs"),
+    Action("window", ("w",), "w", "Time window: 1 min, 5 min, 30 min, 4 h, 24 h", "window", rank=25),
+    Action("sort", ("s",), "s", "Order of runs: own first, time left, memory, name", "sort", rank=40),
+    Action("filter", ("slash",), "/", "Filter runs by name, user, state, command", "filter", rank=30),
+    Action("user", ("u",), "u", "Only runs of one user, in turn", "user", rank=45),
+    Action("mine", ("m",), "m", "Only my runs", "mine", rank=35),
+    Action("clear", ("escape",), "esc", "Take filters away"),
+    Action("copy", ("y",), "y", "Copy the detail, and show it as plain text", "copy", "Do", rank=38),
+    Action("signal", ("x",), "x", "Send a signal to the selected process", "signal", "Do", "signals", rank=36),
+    Action("pause", ("p",), "p", "Pause the picture; watching goes on", "pause", "Do", rank=60),
+    Action("slower", ("minus",), "-", "Longer interval, or slower replay", "", "Do", "pace"),
+    Action("faster", ("plus", "equals_sign"), "+", "Shorter interval, or faster replay", "", "Do", "pace"),
+    Action("theme", ("t",), "t", "The next theme", "theme", "Do", rank=70),
+    Action("mouse", ("M",), "M", "Give the mouse to the terminal, or take it back", "", "Do"),
+    Action("release", (), "", "Let go of the GPUs, so that the driver can be reloaded", "", "Do", "live"),
+    Action("take", (), "", "Take the GPUs again", "", "Do", "live"),
+    Action("help", ("question_mark",), "?", "This help", "help", "Do", rank=2),
+    Action("palette", ("ctrl+p",), "^p", "All commands", "commands", "Do", rank=65),
+    Action("quit", ("q", "ctrl+c"), "q", "Quit", "quit", "Do", rank=1),
+)
+
+GROUPS = ("Move", "Tabs", "Look", "Do")
+SHOWN_IN_FOOTER = {"down": "↑↓", "tab_advice": "1–5"}
+"""Where the footer stands for more than one action."""
+
+
+def action(name: str) -> Action:
+    """The action with this id.
+
+    Raises:
+        KeyError: there is none.
+    """
+    for one in ACTIONS:
+        if one.id == name:
+            return one
+    raise KeyError(name)
+
+
+def keymap() -> dict[str, str]:
+    """Which action a key belongs to."""
+    return {key: one.id for one in ACTIONS for key in one.keys}

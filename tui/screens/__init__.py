@@ -1,0 +1,1 @@
+"""Whole screens, and questions that cover one."""

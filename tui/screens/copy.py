@@ -1,0 +1,47 @@
+"""Plain text on a clean screen, for those whose terminal takes no copy from a program."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from tui.theme.palette import Palette
+from tui.widgets.ink import Line, Pen
+from tui.widgets.line_panel import LinePanel
+
+
+class CopyScreen(ModalScreen[None]):
+    """Shows the text without frames, and leaves the mouse to the terminal so that it can be marked."""
+
+    BINDINGS = [Binding(key, "leave", show=False) for key in ("escape", "q", "y", "enter", "space")]
+
+    def __init__(self, text: str, palette: Palette, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self.plain_text = text
+        self._panel = LinePanel(palette, ascii_only=ascii_only)
+
+    def compose(self) -> ComposeResult:
+        """One panel over the whole screen."""
+        yield self._panel
+
+    def on_mount(self) -> None:
+        """Show the text and free the mouse."""
+        self.app.hold_mouse(False)  # type: ignore[attr-defined]
+        self._show()
+
+    def on_resize(self) -> None:
+        """Cut the lines for the new width."""
+        self._show()
+
+    def _show(self) -> None:
+        width = self.app.size.width
+        hint = "Sent to the clipboard (OSC 52). Where that does not reach yours, mark the text below.  esc: back"
+        lines: list[Line] = [Pen().put(hint, "label").line(width), Pen().line(width)]
+        lines += [Pen().put(line, "text").line(width) for line in self.plain_text.splitlines()]
+        self._panel.show(lines)
+
+    def action_leave(self) -> None:
+        """Back to the overview."""
+        self.app.hold_mouse(True)  # type: ignore[attr-defined]
+        self.dismiss()

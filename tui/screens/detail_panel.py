@@ -1,0 +1,75 @@
+"""Which painter fills the detail, for the selected GPU or the selected run's tab."""
+
+from __future__ import annotations
+
+from monitor.types.run import Run
+from tui.app.options import LiveOptions
+from tui.widgets.advice_tab import paint_advice
+from tui.widgets.board import Board
+from tui.widgets.detail import scrolled
+from tui.widgets.gpu_detail import paint_gpu_detail
+from tui.widgets.gpu_rows import GpuEntry
+from tui.widgets.ink import Line, plain
+from tui.widgets.log_tab import log_process, paint_log
+from tui.widgets.looking import TABS, Looking
+from tui.widgets.memory_tab import paint_memory
+from tui.widgets.processes_tab import paint_processes
+from tui.widgets.run_figures import state_words, step_words
+from tui.widgets.run_table import RunRow
+from tui.widgets.steps_tab import paint_steps
+
+Painted = tuple[list[Line], int]
+"""The lines that fit, and how far they can be scrolled."""
+
+
+def paint_detail(
+    board: Board,
+    looking: Looking,
+    row: RunRow | None,
+    entry: GpuEntry | None,
+    width: int,
+    room: int,
+    options: LiveOptions,
+) -> Painted:
+    """The detail in `room` lines."""
+    if room <= 0:
+        return [], 0
+    if entry is not None:
+        return _part(paint_gpu_detail(board, entry, width), looking, room, width)
+    if row is None:
+        return _part(paint_advice(board, None, width), looking, room, width)
+    if row.is_group:
+        return _part(_siblings(board, row, width), looking, room, width)
+    run = row.runs[0]
+    if TABS[looking.tab] == "log":
+        text = board.view.texts.get(process) if (process := log_process(run)) else None
+        return paint_log(board, run, looking, width, room), max(0, len(text.lines) - room + 1) if text else 0
+    return _part(_tab(board, run, looking, width, room, options), looking, room, width)
+
+
+def _tab(board: Board, run: Run, looking: Looking, width: int, room: int, options: LiveOptions) -> list[Line]:
+    name = TABS[looking.tab]
+    if name == "memory":
+        return paint_memory(board, run, looking, width, room)
+    if name == "steps":
+        return paint_steps(board, run, looking, width, room)
+    if name == "processes":
+        signals = options.allow_signals and options.kind == "live"
+        return paint_processes(board, run, looking, width, show_arguments=options.show_arguments, signals=signals)
+    return paint_advice(board, run, width)
+
+
+def _part(lines: list[Line], looking: Looking, room: int, width: int) -> Painted:
+    top = looking.detail_top
+    if TABS[looking.tab] == "processes" and looking.area != "gpus" and looking.process + 2 > room:
+        top = looking.process + 2 - room + 1
+    return scrolled(lines, top, room, width), max(0, len(lines) - room)
+
+
+def _siblings(board: Board, row: RunRow, width: int) -> list[Line]:
+    head = plain("Siblings of one sweep; enter opens the line.", width, "label", 2)
+    lines = []
+    for run in row.runs:
+        words = f"{board.letters.get(run.run_id, ''):<3}{run.name}   {step_words(run)}   {state_words(run, board)[0]}"
+        lines.append(plain(words, width, "text", 2))
+    return [head, *lines]

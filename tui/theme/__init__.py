@@ -1,0 +1,1 @@
+"""Themes: files of colours by meaning, and the styles made of them."""

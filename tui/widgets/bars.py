@@ -1,0 +1,56 @@
+"""Bars, history strips and charts as text. One style a piece, so that the terminal gets one colour change for each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+LEVELS = "▁▂▃▄▅▆▇"
+"""Seven, not eight: a full block would grow together with the strip of the row above."""
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def bar(ratio: float | None, width: int) -> tuple[str, str]:
+    """The filled and the empty part of a bar, to half a cell. Unknown is an empty bar, above 1 is a full one."""
+    if ratio is None or width <= 0:
+        return "", "─" * max(0, width)
+    halves = round(min(1.0, max(0.0, ratio)) * width * 2)
+    if halves == 0 and ratio > 0:
+        halves = 1
+    filled = "━" * (halves // 2) + ("╸" if halves % 2 else "")
+    return filled, "─" * (width - len(filled))
+
+
+def strip(values: Sequence[float | None], low: float = 0.0, high: float = 1.0) -> str:
+    """One character a value; a blank where nothing is known."""
+    span = high - low
+    top = len(LEVELS) - 1
+    if span <= 0:
+        return "".join(" " if value is None else LEVELS[0] for value in values)
+    return "".join(
+        " " if value is None else LEVELS[min(top, max(0, round((value - low) / span * top)))] for value in values
+    )
+
+
+def chart(values: Sequence[float | None], height: int, low: float, high: float) -> list[str]:
+    """A filled chart of `height` lines, top line first, eight steps a line."""
+    span = high - low or 1.0
+    levels = [
+        None if value is None else max(1, min(height * 8, round((value - low) / span * height * 8))) for value in values
+    ]
+    rows = []
+    for row in range(height - 1, -1, -1):
+        rows.append(
+            "".join(" " if level is None else BLOCKS[min(8, max(0, level - row * 8))] for level in levels)
+        )
+    return rows
+
+
+def bounds(values: Sequence[float | None]) -> tuple[float, float] | None:
+    """Least and greatest finite value with a little air, or `None` where nothing is known."""
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    if not known:
+        return None
+    low, high = min(known), max(known)
+    air = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
+    return low - air, high + air

@@ -1,0 +1,25 @@
+"""What to draw with where the terminal has no UTF-8. Everything is painted in Unicode; here it becomes ASCII, cell for cell."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rich.cells import get_character_cell_size
+
+_ASCII = {
+    "━": "=", "╸": "-", "─": "-", "│": "|", "┤": "|", "└": "`", "┬": "+", "├": "|", "╭": ",", "╰": "`",
+    "▁": "_", "▂": ".", "▃": ":", "▄": "-", "▅": "=", "▆": "+", "▇": "#", "█": "#",
+    "·": ".", "–": "-", "−": "-", "…": "~", "×": "x", "°": "'", "→": ">", "↘": "\\", "↗": "/", "↑": "^", "↓": "v",
+    "←": "<", "▸": ">", "▾": "v", "▲": "!", "●": "*", "○": "o", "✓": "+", "✗": "x", "⏎": ">", "‖": "|", "±": "~", "▶": ">",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=2048)
+def _one(character: str) -> str:
+    known = _ASCII.get(character)
+    return known if known is not None else "?" * get_character_cell_size(character)
+
+
+def to_ascii(text: str) -> str:
+    """The same text in ASCII, as wide as before; a foreign character becomes a question mark a cell."""
+    return text if text.isascii() else "".join(one if one.isascii() else _one(one) for one in text)

@@ -1,0 +1,53 @@
+"""The upper panel: cards when few, a line a GPU, or folded lines when many, chosen by the room there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui.widgets.board import Board
+from tui.widgets.gpu_cards import MIN_WIDTH, card_height, paint_card
+from tui.widgets.gpu_rows import GpuEntry, columns_for, entries_for, paint_entry, paint_heading
+from tui.widgets.ink import Line, Pen
+from tui.widgets.looking import Looking
+
+CARDS_MOST = 2
+
+
+@dataclass(frozen=True)
+class GpuPanel:
+    """The painted panel and what can be selected in it."""
+
+    lines: tuple[Line, ...]
+    entries: tuple[GpuEntry, ...]
+
+
+def paint_gpus(board: Board, looking: Looking, width: int, room: int) -> GpuPanel:
+    """Paint into at most `room` lines."""
+    count = len(board.gpus)
+    if not count or room < 2:
+        return GpuPanel((), ())
+    singles = tuple(GpuEntry(row.uuid, (row,)) for row in board.gpus)
+    height = card_height(room, count) if count <= CARDS_MOST and width >= MIN_WIDTH else 0
+    if height:
+        lines = [line for row in board.gpus for line in paint_card(row, board, looking, width, height)]
+        return GpuPanel(tuple(lines), singles)
+    entries = entries_for(board, room - 1)
+    folded = any(len(entry.rows) > 1 for entry in entries)
+    columns = columns_for(width, folded=folded)
+    heading = paint_heading(columns, looking.span, width, focus=looking.area == "gpus", count=count)
+    shown, hidden = _window(entries, looking.gpu if looking.area == "gpus" else "", room - 1)
+    lines = [heading, *(paint_entry(entry, columns, board, looking, width) for entry in shown)]
+    if hidden:
+        number = sum(len(entry.rows) for entry in hidden)
+        lines.append(Pen().gap(2).put(f"+{number} GPUs", "label").put("  tab and ↓ to reach them", "faint").line(width))
+    return GpuPanel(tuple(lines), entries)
+
+
+def _window(entries: tuple[GpuEntry, ...], key: str, room: int) -> tuple[tuple[GpuEntry, ...], tuple[GpuEntry, ...]]:
+    """Those that fit, with the selected one among them, and those that do not."""
+    if len(entries) <= room:
+        return entries, ()
+    room -= 1
+    at = next((place for place, entry in enumerate(entries) if entry.key == key), 0)
+    top = max(0, min(at - room // 2, len(entries) - room))
+    return entries[top : top + room], entries[:top] + entries[top + room :]

@@ -1,0 +1,226 @@
+"""GPUs as one line each, or the GPUs of one run folded into a line with its outliers beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from monitor.history.series import SeriesKey
+from tui import figures
+from tui.widgets.bars import bar, strip
+from tui.widgets.board import Board, GpuRow
+from tui.widgets.gpu_figures import flag, mean, memory_words, outliers, power_words, span, state_words
+from tui.widgets.header import fold_numbers
+from tui.widgets.ink import Line, Pen, cut, width_of
+from tui.widgets.looking import Looking, Window
+
+
+@dataclass(frozen=True)
+class GpuColumns:
+    """Widths of the columns; 0 hides one."""
+
+    index: int
+    load_bar: int
+    load: int
+    history: int
+    memory_bar: int
+    memory: int
+    memory_share: int
+    power: int
+    limit: bool
+    heat: int
+    clock: int
+    flag: int
+    run: int
+
+
+@dataclass(frozen=True)
+class GpuEntry:
+    """One selectable line of the panel: a GPU, or several folded."""
+
+    key: str
+    rows: tuple[GpuRow, ...]
+
+
+def columns_for(width: int, *, folded: bool) -> GpuColumns:
+    """What fits, the history growing with the width."""
+    wide = 2 if folded else 0  # ranges take more room than numbers
+    if width < 100:
+        columns = GpuColumns(5 + wide, 6, 5 + wide, 0, 8, 10, 0, 5 + 2 * wide, False, 4 + wide, 0, 7, 0)
+    elif width < 150:
+        columns = GpuColumns(3 + 2 * wide, 8, 5 + wide, 0, 12, 10, 5, 9 + 2 * wide, True, 4 + wide, 5, 7, 0)
+    else:
+        columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 11, 5, 9 + 2 * wide, True, 4 + wide, 6, 7, 0)
+    spare = width - _used(columns)
+    run = min(28, max(8, spare // 3)) if width >= 100 else min(14, max(6, spare // 2))
+    history = spare - run - 2
+    return GpuColumns(**{**columns.__dict__, "run": run, "history": min(120, history) if history >= 8 else 0})
+
+
+def _used(c: GpuColumns) -> int:
+    widths = (c.index, c.load_bar + c.load, c.memory_bar + c.memory + c.memory_share, c.power, c.heat, c.clock, c.flag)
+    return 3 + sum(widths) + 2 * 3 + 3
+
+
+def entries_for(board: Board, room: int) -> tuple[GpuEntry, ...]:
+    """A line a GPU where there is room, else the GPUs of each run folded, each outlier on its own line."""
+    single = tuple(GpuEntry(row.uuid, (row,)) for row in board.gpus)
+    if len(single) <= max(1, room):
+        return single
+    return fold(board.gpus)
+
+
+def fold(rows: Sequence[GpuRow]) -> tuple[GpuEntry, ...]:
+    """GPUs that do the same thing in one entry, in the order of their first."""
+    groups: dict[tuple[object, ...], list[GpuRow]] = {}
+    for row in rows:
+        groups.setdefault(_same(row), []).append(row)
+    entries: list[tuple[int, GpuEntry]] = []
+    position = {row.uuid: place for place, row in enumerate(rows)}
+    for group in groups.values():
+        apart = outliers(group)[:2]
+        rest = [row for row in group if row not in apart]
+        for row in apart:
+            entries.append((position[row.uuid], GpuEntry(row.uuid, (row,))))
+        if rest:
+            key = rest[0].uuid if len(rest) == 1 else f"fold:{rest[0].uuid}"
+            entries.append((position[rest[0].uuid], GpuEntry(key, tuple(rest))))
+    return tuple(entry for _, entry in sorted(entries, key=lambda item: item[0]))
+
+
+def _same(row: GpuRow) -> tuple[object, ...]:
+    if not row.well:
+        return ("alone", row.uuid)
+    if row.runs:
+        return ("runs", *(run.run_id for run in row.runs))
+    if row.free:
+        return ("free", row.identity.name)
+    return ("others", *(holder.words for holder in row.others)) if row.others else ("alone", row.uuid)
+
+
+def paint_heading(c: GpuColumns, window: Window, width: int, *, focus: bool, count: int) -> Line:
+    """The names of the columns; the history's name is its time axis."""
+    pen = Pen().gap().put("GPUs" if count != 1 else "GPU", "title" if focus else "strong")
+    pen.to(2 + c.index).gap(1)
+    start = pen.column
+    pen.cell("util", c.load_bar + c.load, "label")
+    if c.history:
+        pen.gap(2).cell(axis(c.history, window), c.history, "label")
+    pen.gap(2).cell("memory GiB", c.memory_bar + c.memory + c.memory_share, "label")
+    pen.gap(2).cell("power W", c.power, "label", "right").cell("°C", c.heat, "label", "right")
+    pen.cell("MHz", c.clock, "label", "right").gap(1 + c.flag + 1).cell("run", c.run, "label")
+    return pen.line(width, "band") if start < width else pen.line(width, "band")
+
+
+def axis(width: int, window: Window) -> str:
+    """"−5 min ……… now" over a history of this width."""
+    left = f"−{window.words}"
+    if width < width_of(left) + 5:
+        return cut(left, width)
+    return left + " " * (width - width_of(left) - 3) + "now"
+
+
+def paint_entry(entry: GpuEntry, c: GpuColumns, board: Board, looking: Looking, width: int) -> Line:
+    """The line of a GPU or of several."""
+    rows = entry.rows
+    chosen = looking.gpu == entry.key
+    back = ("selected" if looking.area == "gpus" else "marked") if chosen and looking.area == "gpus" else ""
+    pen = Pen().put("▸" if back == "selected" else " ", "own")
+    first = rows[0]
+    indent = " " if first.identity.mig_parent_uuid else ""
+    pen.cell(indent + fold_numbers([row.label for row in rows]), c.index + 1, "text").gap(1)
+    if not first.well:
+        return _paint_unwell(pen, first, width, back, entry.key)
+    if first.identity.mig_enabled:
+        pen.put("split into MIG instances", "label").to(_flag_column(c))
+        _paint_tail(pen, rows, c)
+        return pen.line(width, back, f"gpu:{entry.key}")
+    _paint_load(pen, rows, c)
+    if c.history:
+        pen.gap(2).put(history_strip(board, rows, c.history, looking.span), "history")
+    _paint_memory(pen, rows, c)
+    pen.gap(2).cell(power_words(rows, limit=c.limit), c.power, "text", "right")
+    heats = span(row.sample.temperature_c for row in rows if row.sample)
+    loud = flag(first.sample)
+    pen.cell(heats + ("°" if heats != "–" else ""), c.heat, loud[1] if "heat" in loud[0] else "text", "right")
+    pen.cell(span(row.sample.sm_mhz for row in rows if row.sample), c.clock, "label", "right")
+    _paint_tail(pen, rows, c)
+    return pen.line(width, back, f"gpu:{entry.key}")
+
+
+def _flag_column(c: GpuColumns) -> int:
+    middle = c.load_bar + c.load + (2 + c.history if c.history else 0)
+    return c.index + 3 + middle + 2 + c.memory_bar + c.memory + c.memory_share + 2 + c.power + c.heat + c.clock
+
+
+def _paint_unwell(pen: Pen, row: GpuRow, width: int, back: str, key: str) -> Line:
+    sample = row.sample
+    if sample is None:
+        return pen.put("no figures yet", "label").line(width, back, f"gpu:{key}")
+    style = "label" if sample.state == "asleep" else "critical" if sample.state == "lost" else "warn"
+    if sample.state in ("lost", "needs_reset", "error"):
+        pen.put("▲ ", style)
+    pen.put(state_words(sample), style)
+    if row.letters:
+        pen.put("  " + " ".join(row.letters), "letter")
+    return pen.line(width, back, f"gpu:{key}")
+
+
+def _paint_load(pen: Pen, rows: Sequence[GpuRow], c: GpuColumns) -> None:
+    loads = [row.sample.gpu_util_ratio for row in rows if row.sample]
+    load = mean(loads)
+    filled, empty = bar(load, c.load_bar)
+    pen.put(filled, "load" if (load or 0) >= 0.3 else "load_low").put(empty, "track")
+    words = span(loads, 100, "%")
+    pen.cell(words, c.load, "text" if words != "–" else "label", "right")
+
+
+def _paint_memory(pen: Pen, rows: Sequence[GpuRow], c: GpuColumns) -> None:
+    pen.gap(2)
+    fullest = max((row.memory_ratio or 0.0, row.uuid) for row in rows)[0]
+    if rows[0].identity.unified_memory:
+        pen.cell("shared with the CPU", c.memory_bar + c.memory + c.memory_share, "label")
+        return
+    unknown = all(row.memory_ratio is None for row in rows)
+    filled, empty = bar(None if unknown else fullest, c.memory_bar)
+    pen.put(filled, "memory_high" if fullest >= 0.97 else "memory").put(empty, "track")
+    pen.cell(memory_words(rows), c.memory, "text", "right")
+    if c.memory_share:
+        pen.cell(figures.percent(None if unknown else fullest), c.memory_share, "label", "right")
+
+
+def _paint_tail(pen: Pen, rows: Sequence[GpuRow], c: GpuColumns) -> None:
+    loudest = max((flag(row.sample) for row in rows), key=lambda item: _loudness(item[1], item[0]))
+    pen.gap(1).cell(loudest[0], c.flag, loudest[1]).gap(1)
+    first = rows[0]
+    if first.free:
+        pen.cell("free", c.run, "free")
+    elif first.runs:
+        letters = " ".join(first.letters[:3]) + (f" +{len(first.letters) - 3}" if len(first.letters) > 3 else "")
+        pen.put(cut(letters, c.run), "letter")
+        left = c.run - width_of(letters) - 1
+        if left >= 6 and len(first.runs) == 1:
+            pen.gap(1).cell(first.runs[0].name, left, "text" if first.runs[0].mine else "label")
+        elif left >= 6 and first.others:
+            pen.gap(1).cell(f"+ {first.others[0].words}", left, "label")
+    elif first.others:
+        more = f" +{len(first.others) - 1}" if len(first.others) > 1 else ""
+        pen.put(cut(first.others[0].words, c.run - width_of(more)) + more, "label")
+    elif first.holding is not None and first.holding.state == "held":
+        pen.cell("in use", c.run, "label")
+
+
+def _loudness(style: str, words: str) -> int:
+    return {"critical": 3, "warn": 2}.get(style, 1 if words else 0)
+
+
+def history_strip(board: Board, rows: Sequence[GpuRow], width: int, window: Window) -> str:
+    """The utilisation over a window; of several GPUs the mean of at most eight, taken evenly."""
+    step = max(1, len(rows) // 8)
+    series = [
+        board.view.history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), window.seconds, width).values
+        for row in rows[::step][:8]
+    ]
+    if len(series) == 1:
+        return strip(series[0])
+    return strip([mean(values) for values in zip(*series, strict=True)])

@@ -1,0 +1,166 @@
+"""The figures of runs as short texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from advisor.assessment import Assessment
+from monitor.history.history import History
+from monitor.history.series import SeriesKey
+from monitor.types.record import Range
+from monitor.types.run import Run
+from tui import figures
+from tui.widgets.board import Board
+from tui.widgets.header import fold_numbers
+
+PHASES = {
+    "starting": "starting",
+    "preparing": "preparing data",
+    "skipping": "skipping to resume",
+    "warming": "warming up",
+    "training": "training",
+    "evaluating": "evaluating",
+    "saving": "saving",
+    "generating": "generating",
+    "stalled": "no progress",
+    "ended": "ended",
+    "not_training": "not training",
+}
+ENDS = {
+    "finished": "finished",
+    "out_of_memory": "out of memory",
+    "error": "error",
+    "killed": "killed",
+    "time_limit": "time limit",
+    "unknown": "ended",
+}
+UNITS = {
+    "optimizer_step": "steps",
+    "micro_batch": "micro-batches",
+    "epoch": "epochs",
+    "log_line": "log lines",
+    "step": "steps",
+}
+
+
+def left_words(seconds: float | None) -> str:
+    """Time left in few letters: "42 s", "57 min", "2 h 40", "15 h", "3 d 4 h"."""
+    if seconds is None:
+        return "–"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    if minutes < 600:
+        return f"{minutes // 60} h {minutes % 60:02d}"
+    hours = round(minutes / 60)
+    return f"{hours} h" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
+def finish_words(finish_s: Range | None, board: Board) -> str:
+    """"Tue 04:30–05:40": the weekday once where both ends share it; one time where they agree."""
+    if finish_s is None:
+        return "–"
+    low = figures.clock(finish_s.low, board.utc_offset_s, board.now_s)
+    high = figures.clock(finish_s.high, board.utc_offset_s, board.now_s)
+    if low == high:
+        return low
+    head = low.rsplit(" ", 1)[0] + " "
+    if " " in low and high.startswith(head):
+        high = high[len(head) :]
+    return f"{low}–{high}"
+
+
+def state_words(run: Run, board: Board) -> tuple[str, str]:
+    """What the run does now, and its style."""
+    if run.ended is not None:
+        when = figures.clock(run.ended.seen_s, board.utc_offset_s, board.now_s)
+        style = {"finished": "good", "unknown": "label"}.get(run.ended.how, "critical")
+        return f"{ENDS[run.ended.how]} {when}", style
+    if run.kind == "serving":
+        return "serving", "label"
+    if run.kind == "notebook":
+        return "notebook", "label"
+    if run.waits_for_disk:
+        return "waits for disk", "warn"
+    words = PHASES[run.phase]
+    if run.phase == "stalled" and run.phase_since_s is not None:
+        return f"{words} {left_words(board.now_s - run.phase_since_s)}", "warn"
+    if run.kind == "other" and run.phase in ("starting", "not_training"):
+        return "running", "label"
+    return words, "text" if run.phase == "training" else "label"
+
+
+def step_words(run: Run) -> str:
+    """"12,400/40,000", or what stands in its place."""
+    if run.kind == "serving":
+        return run.server or "server"
+    if run.step is None:
+        return "–"
+    unit = "" if run.unit in ("optimizer_step", "step") else f" {UNITS[run.unit]}"
+    if run.total is None:
+        return f"{figures.count(run.step)}{unit}"
+    return f"{figures.count(run.step)}/{figures.count(run.total)}{unit}"
+
+
+def done_ratio(run: Run) -> float | None:
+    """How much of the steps is done."""
+    if run.step is None or not run.total:
+        return None
+    return min(1.0, run.step / run.total)
+
+
+def memory_words(run: Run) -> str:
+    """GPU memory that the run holds; RAM of a run on the CPU, named as such."""
+    if run.gpu_memory_bytes is not None:
+        return figures.size(run.gpu_memory_bytes)
+    if run.gpu_uuids:
+        return "–"
+    return "–" if run.rss_bytes is None else f"RAM {figures.size(run.rss_bytes)}"
+
+
+def value_of(run: Run, name: str) -> float | str | None:
+    """The latest figure that came with a step."""
+    return next((value.value for value in run.values if value.name == name), None)
+
+
+def loss_words(run: Run) -> str:
+    """The loss with four significant digits, or nan in words."""
+    loss = value_of(run, "loss")
+    if loss is None:
+        return "–"
+    return loss if isinstance(loss, str) else f"{loss:.4g}"
+
+
+def loss_trend(run: Run, history: History) -> str:
+    """An arrow for where the loss went in the last minutes that were watched; nothing where that is not known."""
+    if value_of(run, "loss") is None:
+        return ""
+    values = history.series(SeriesKey(f"run:{run.run_id}", "loss"), 600, 20).known
+    if len(values) < 6:
+        return ""
+    third = len(values) // 3
+    before, after = sum(values[:third]) / third, sum(values[-third:]) / third
+    if abs(after - before) <= 0.004 * max(abs(before), 1e-9):
+        return "→"
+    return "↘" if after < before else "↗"
+
+
+def gpu_words(run: Run, board: Board) -> str:
+    """"0–6": the GPUs of a run by their numbers."""
+    return gpus_words(run.gpu_uuids, board) + ("?" if run.gpus_inferred and run.gpu_uuids else "")
+
+
+def gpus_words(uuids: Sequence[str], board: Board) -> str:
+    """GPUs by their numbers, in the driver's order; "CPU" for none."""
+    if not uuids:
+        return "CPU"
+    wanted = set(uuids)
+    labels = [row.label for row in board.gpus if row.uuid in wanted]
+    return fold_numbers(labels).replace(", ", ",") if labels else str(len(wanted))
+
+
+def assessment_of(run: Run, board: Board) -> Assessment | None:
+    """The judgement on a run, where there is one."""
+    return board.view.assessments.get(run.run_id)

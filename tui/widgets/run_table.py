@@ -1,0 +1,299 @@
+"""The runs: own ones first, siblings of a sweep in one line that opens, ended ones kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from monitor.types.run import Run
+from tui import figures
+from tui.widgets.bars import bar
+from tui.widgets.board import Board
+from tui.widgets.ink import Line, Pen, cut, width_of
+from tui.widgets.looking import SORTS, Looking
+from tui.widgets.run_figures import (
+    assessment_of,
+    done_ratio,
+    finish_words,
+    gpu_words,
+    gpus_words,
+    left_words,
+    loss_trend,
+    loss_words,
+    memory_words,
+    state_words,
+    step_words,
+)
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One selectable line: a run, or the siblings of a sweep."""
+
+    key: str
+    runs: tuple[Run, ...]
+    inside: bool = False
+    """A sibling under the line of its group."""
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the line stands for several runs."""
+        return self.key.startswith("group:")
+
+
+@dataclass(frozen=True)
+class RunColumns:
+    """Widths of the columns; 0 hides one."""
+
+    name: int
+    user: int
+    gpus: int
+    step: int
+    progress: int
+    pace: int
+    loss: int
+    memory: int
+    left: int
+    finish: int
+    state: int
+
+
+def run_columns(width: int) -> RunColumns:
+    """What fits. In a narrow terminal the finish gives its place to a state that is worth more."""
+    if width < 100:
+        fixed = RunColumns(0, 6, 0, 15, 0, 8, 0, 0, 8, 16, 0)
+        return _with_name(fixed, width, 30)
+    if width < 150:
+        return _with_name(RunColumns(0, 7, 6, 15, 0, 8, 8, 11, 8, 15, 14), width, 40)
+    return _with_name(RunColumns(0, 10, 8, 17, 12, 9, 9, 12, 9, 18, 20), width, 56)
+
+
+def _with_name(c: RunColumns, width: int, most: int) -> RunColumns:
+    used = sum(value + 1 for value in c.__dict__.values() if value) + 5
+    return RunColumns(**{**c.__dict__, "name": max(10, min(most, width - used))})
+
+
+def run_rows(board: Board, looking: Looking) -> tuple[RunRow, ...]:
+    """The lines of the table after filters, order and folding."""
+    runs = [run for run in board.view.runs if _shown(run, board, looking)]
+    runs = _sorted(runs, board, looking.sort)
+    sizes: dict[str, int] = {}
+    for run in runs:
+        if run.group_id and run.ended is None:
+            sizes[run.group_id] = sizes.get(run.group_id, 0) + 1
+    rows: list[RunRow] = []
+    done: set[str] = set()
+    for run in runs:
+        group = run.group_id if run.ended is None else None
+        if not group or sizes[group] < 2:
+            rows.append(RunRow(run.run_id, (run,)))
+            continue
+        if group in done:
+            continue
+        done.add(group)
+        siblings = tuple(one for one in runs if one.group_id == group and one.ended is None)
+        rows.append(RunRow(f"group:{group}", siblings))
+        if group in looking.expanded:
+            rows.extend(RunRow(one.run_id, (one,), inside=True) for one in siblings)
+    return tuple(rows)
+
+
+def _shown(run: Run, board: Board, looking: Looking) -> bool:
+    if looking.mine and not run.mine:
+        return False
+    if looking.user and run.user != looking.user:
+        return False
+    wanted = looking.text_filter.casefold().split()
+    if not wanted:
+        return True
+    letter = board.letters.get(run.run_id, "")
+    hay = " ".join((letter, run.name, run.user or "", run.group_name or "", run.command, run.kind, state_words(run, board)[0]))
+    hay = hay.casefold()
+    return all(word in hay for word in wanted)
+
+
+def _sorted(runs: list[Run], board: Board, sort: int) -> list[Run]:
+    order = SORTS[sort]
+    if order == "time left":
+        def time_left(run: Run) -> float:
+            found = assessment_of(run, board)
+            return found.remaining_s.likely if found and found.remaining_s else float("inf")
+
+        return sorted(runs, key=lambda run: (run.ended is not None, time_left(run)))
+    if order == "memory":
+        return sorted(runs, key=lambda run: (run.ended is not None, -(run.gpu_memory_bytes or 0), -(run.rss_bytes or 0)))
+    if order == "name":
+        return sorted(runs, key=lambda run: (run.ended is not None, run.name.casefold()))
+    return runs
+
+
+def paint_runs(board: Board, looking: Looking, rows: tuple[RunRow, ...], width: int, room: int) -> list[Line]:
+    """Paint into at most `room` lines, the selected line among them; what is cut is counted."""
+    c = run_columns(width)
+    lines = [_heading(board, looking, rows, c, width)]
+    if not rows:
+        lines.append(Pen().gap(2).put(_nothing(board, looking), "label").line(width))
+        return lines[: max(1, room)]
+    space = room - 1
+    hidden = 0
+    shown = rows
+    if len(rows) > space:
+        space -= 1
+        at = next((place for place, row in enumerate(rows) if row.key == looking.run), 0)
+        top = max(0, min(at - space // 2, len(rows) - space))
+        shown = rows[top : top + max(1, space)]
+        hidden = len(rows) - len(shown)
+    lines.extend(_paint_row(row, board, looking, c, width) for row in shown)
+    if hidden and space > 0:
+        lines.append(Pen().gap(2).put(f"+{hidden} rows", "label").put("  ↑↓ to reach them", "faint").line(width))
+    return lines
+
+
+def _nothing(board: Board, looking: Looking) -> str:
+    if looking.mine or looking.user or looking.text_filter:
+        return f"No run fits the filter; {len(board.view.runs)} without it (esc takes it away)."
+    return "No training run is seen on this machine yet. A run shows up here within seconds of its start."
+
+
+def _heading(board: Board, looking: Looking, rows: tuple[RunRow, ...], c: RunColumns, width: int) -> Line:
+    pen = Pen().gap().put("Runs", "title" if looking.area == "runs" else "strong")
+    notes = []
+    if looking.text_filter:
+        notes.append(f"/{looking.text_filter}")
+    if looking.user:
+        notes.append(f"user {looking.user}")
+    if looking.mine:
+        notes.append("mine")
+    total, shown = len(board.view.runs), sum(len(row.runs) for row in rows if not row.inside)
+    if notes:
+        notes.append(f"{shown} of {total}")
+    elif looking.sort:
+        notes.append(f"by {SORTS[looking.sort]}")
+    room = c.name - 2
+    if notes:
+        pen.gap(1).put(cut(" · ".join(notes), room), "key")
+    else:
+        pen.gap(1).put(cut("yours first" if any(run.mine for run in board.view.runs) else "", room), "label")
+    pen.to(5 + c.name)
+    names = (
+        ("user", c.user, "left"), ("GPUs", c.gpus, "left"), ("step", c.step, "right"), ("done", c.progress, "left"),
+        ("s/step", c.pace, "right"), ("loss", c.loss, "right"), ("memory", c.memory, "right"),
+        ("left", c.left, "right"), ("finishes", c.finish, "left"), ("state", c.state, "left"),
+    )  # fmt: skip
+    for name, cells, align in names:
+        if cells:
+            pen.gap(2 if name in ("finishes", "done") else 1).cell(name, cells, "label", align)
+    return pen.line(width, "band")
+
+
+def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width: int) -> Line:
+    chosen = row.key == looking.run
+    back = ("selected" if looking.area == "runs" else "marked") if chosen else ""
+    if row.is_group:
+        return _paint_group(row, board, looking, c, width, back)
+    run = row.runs[0]
+    over = run.ended is not None
+    ink = "label" if over else "text"
+    pen = Pen().put("▸" if chosen else " ", "own")
+    pen.cell(board.letters.get(run.run_id, ""), 2, "letter" if not over else "label")
+    pen.gap(1 + (2 if row.inside else 0))
+    pen.cell(run.name, c.name - (2 if row.inside else 0), ink if over or not run.mine else "own")
+    pen.gap(1).cell("you" if run.mine else run.user or "?", c.user, ink)
+    if c.gpus:
+        pen.gap(1).cell(gpu_words(run, board), c.gpus, ink)
+    state, state_style = state_words(run, board)
+    pen.gap(1).cell(step_words(run), c.step, ink, "right")
+    if c.progress:
+        ratio = done_ratio(run)
+        filled, empty = bar(ratio, c.progress - 5)
+        pen.gap(2).put(filled, "progress").put(empty if ratio is not None else " " * len(empty), "track")
+        pen.cell("" if ratio is None else figures.percent(ratio), 5, ink, "right")
+    pen.gap(1).cell("–" if run.step_seconds is None else figures.step_time(run.step_seconds), c.pace, ink, "right")
+    if c.loss:
+        trend = "" if over else loss_trend(run, board.view.history)
+        words = loss_words(run)
+        bad = words in ("nan", "inf", "-inf")
+        pen.gap(1).cell(words + (f" {trend}" if trend else "  "), c.loss, "critical" if bad else ink, "right")
+    if c.memory:
+        pen.gap(1).cell(memory_words(run) if not over else "–", c.memory, ink, "right")
+    found = assessment_of(run, board)
+    remaining = found.remaining_s if found and not over else None
+    pen.gap(1).cell(left_words(remaining.likely if remaining else None), c.left, ink if over else "strong", "right")
+    finish = finish_words(found.finish_s if found and not over else None, board)
+    if c.state:
+        pen.gap(2).cell(finish, c.finish, ink)
+        pen.gap(1).cell(state, max(c.state, width - pen.column - 1), state_style)
+    elif run.phase == "training" and not over and run.kind == "training" and finish != "–":
+        pen.gap(2).put(cut(finish, width - pen.column - 3), ink)
+    else:
+        pen.gap(2).put(cut(state, width - pen.column - 3), state_style)
+    return pen.line(width, back, f"run:{row.key}")
+
+
+def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, width: int, back: str) -> Line:
+    runs = row.runs
+    is_open = row.key.removeprefix("group:") in looking.expanded
+    pen = Pen().put("▸" if back else " ", "own").cell("−" if is_open else "+", 2, "key").gap(1)
+    name = f"{runs[0].group_name or runs[0].name} ({len(runs)})"
+    pen.cell(name, c.name, "own" if runs[0].mine else "text")
+    users = {("you" if run.mine else run.user or "?") for run in runs}
+    pen.gap(1).cell(users.pop() if len(users) == 1 else f"{len(users)} users", c.user, "text")
+    if c.gpus:
+        uuids = [uuid for run in runs for uuid in run.gpu_uuids]
+        pen.gap(1).cell(gpus_words(uuids, board), c.gpus, "text")
+    steps = [run.step for run in runs if run.step is not None]
+    words = "–"
+    if steps:
+        low, high = figures.count(min(steps)), figures.count(max(steps))
+        words = low if low == high else f"{low}–{high}"
+    pen.gap(1).cell(words, c.step, "text", "right")
+    if c.progress:
+        ratios = [ratio for ratio in map(done_ratio, runs) if ratio is not None]
+        ratio = sum(ratios) / len(ratios) if ratios else None
+        filled, empty = bar(ratio, c.progress - 5)
+        pen.gap(2).put(filled, "progress").put(empty if ratio is not None else " " * len(empty), "track")
+        pen.cell("" if ratio is None else figures.percent(ratio), 5, "text", "right")
+    pen.gap(1).cell("", c.pace)
+    if c.loss:
+        losses = [value for value in (loss_number(run) for run in runs) if value is not None]
+        pen.gap(1).cell(f"≥ {min(losses):.3g}  " if losses else "–  ", c.loss, "text", "right")
+    if c.memory:
+        held = [run.gpu_memory_bytes for run in runs if run.gpu_memory_bytes is not None]
+        pen.gap(1).cell(figures.size(sum(held)) if held else "–", c.memory, "text", "right")
+    pen.gap(1 + c.left + 2)
+    text = _group_state(runs, board)
+    if c.state:
+        pen.gap(c.finish + 1)
+    pen.put(cut(text, width - pen.column - 1), "label")
+    return pen.line(width, back, f"run:{row.key}")
+
+
+def loss_number(run: Run) -> float | None:
+    """The loss where it is a finite number."""
+    words = loss_words(run)
+    try:
+        number = float(words)
+    except ValueError:
+        return None
+    return number if number == number and abs(number) != float("inf") else None
+
+
+def _group_state(runs: tuple[Run, ...], board: Board) -> str:
+    counts: dict[str, int] = {}
+    for run in runs:
+        words = state_words(run, board)[0]
+        counts[words] = counts.get(words, 0) + 1
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{number} {words}" for words, number in counts.items())
+
+
+def fitting(rows: tuple[RunRow, ...], key: str) -> str:
+    """The selection as it can be now: the same line, the group a run has gone into, else the first."""
+    if any(row.key == key for row in rows):
+        return key
+    for row in rows:
+        if any(run.run_id == key for run in row.runs):
+            return row.key
+    return rows[0].key if rows else ""
+
+

@@ -1,0 +1,129 @@
+"""The steps tab: where the step, the rate and the finish come from."""
+
+from __future__ import annotations
+
+from monitor.history.series import SeriesKey
+from monitor.types.run import Run
+from tui import figures
+from tui.widgets.bars import bounds
+from tui.widgets.board import Board
+from tui.widgets.detail import chart_margin, pieces, side_by_side, time_chart
+from tui.widgets.ink import Line, Pen, cut, wrapped
+from tui.widgets.looking import Looking
+from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, value_of
+
+CHART_MOST = 8
+
+
+def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
+    """Step, rate and finish in words, charts, then every source with used or not used."""
+    lines = [_progress(board, run, width), *_rate(run, width), *_left(board, run, width)]
+    sources = _sources(board, run, width)
+    height = min(CHART_MOST, room - len(lines) - len(sources) - 2)
+    if height >= 2:
+        lines += _charts(board, run, looking, width, height)
+    return lines + sources
+
+
+def _progress(board: Board, run: Run, width: int) -> Line:
+    pen = Pen().gap(2)
+    if run.step is None:
+        return pen.put("Its step cannot be read yet.", "label").line(width)
+    pen.put(figures.count(run.step), "strong")
+    if run.total is not None:
+        pen.put(" of ", "label").put(figures.count(run.total), "strong")
+    pen.put(f" {UNITS[run.unit]}", "label")
+    ratio = done_ratio(run)
+    if ratio is not None:
+        pen.put(f"  {figures.percent(ratio)}", "text")
+    used = next((source for source in run.sources if source.used), None)
+    if used is not None:
+        pen.put("   read from ", "label").put(f"{used.source} in {used.where}" if used.where else used.source, "text")
+    if run.last_step_s is not None:
+        ago = max(0.0, board.now_s - run.last_step_s)
+        pen.put(f"   last step {figures.duration(ago)} ago", "label")
+    if run.total is not None and run.total_source:
+        pen.put("   total from ", "label").put(cut(run.total_source, 24), "text")
+    return pen.line(width)
+
+
+def _rate(run: Run, width: int) -> list[Line]:
+    if run.step_seconds is None:
+        reason = next((one.detail or one.reason for one in run.missing if one.field == "step_seconds"), "")
+        return [Pen().gap(2).put("step time unknown", "label").put(f": {reason}" if reason else "", "label").line(width)]
+    clock = {"source": "by its own clock", "watched": "as watched", None: ""}[run.rate_clock]
+    over = []
+    if run.rate_steps:
+        over.append(f"{figures.count(round(run.rate_steps))} steps")
+    if run.rate_window_s:
+        over.append(figures.duration(run.rate_window_s))
+    measured = " ".join(part for part in (f"over {' and '.join(over)}" if over else "", clock) if part)
+    spread = f" ± {run.rate_spread_ratio * 100:.0f} %" if run.rate_spread_ratio else ""
+    items: list[tuple[str, str] | None] = [("s/step", figures.step_time(run.step_seconds) + spread)]
+    if measured:
+        items.append(("measured", measured))
+    if run.wall_seconds_per_step is not None and run.wall_seconds_per_step > run.step_seconds * 1.02:
+        items.append(("with pauses", figures.step_time(run.wall_seconds_per_step)))
+    for name, label in (("tokens_per_s", "tokens/s"), ("lr", "lr"), ("grad_norm", "grad norm"), ("loss", "loss")):
+        value = value_of(run, name)
+        if value is not None:
+            items.append((label, value if isinstance(value, str) else f"{value:.4g}"))
+    return pieces(items, width)
+
+
+def _left(board: Board, run: Run, width: int) -> list[Line]:
+    found = assessment_of(run, board)
+    if run.ended is not None:
+        return []
+    if found is None or found.remaining_s is None:
+        reason = found.unknown_because if found else ""
+        return wrapped(f"time left unknown{': ' + reason if reason else ''}", width, "label", 2)
+    left = found.remaining_s
+    text = f"{figures.duration(left.likely)} ({figures.duration(left.low)} – {figures.duration(left.high)}, 8 of 10 times)"
+    lines = pieces([("left", text), ("finishes", finish_words(found.finish_s, board))], width)
+    if found.basis:
+        lines += wrapped(f"from {found.basis}", width, "label", 2, most=2)
+    return lines
+
+
+def _charts(board: Board, run: Run, looking: Looking, width: int, height: int) -> list[Line]:
+    names = [("step_seconds", "step time", "pace"), ("loss", "loss", "loss")]
+    half = (width - 2) // 2
+    blocks = []
+    for field, title, style in names:
+        words = figures.step_time if field == "step_seconds" else _short
+        key = SeriesKey(f"run:{run.run_id}", field)
+        probe = board.view.history.series(key, looking.span.seconds, 60)
+        scale = bounds(probe.values)
+        if scale is None:
+            continue
+        room = half if width >= 100 else width
+        points = max(10, room - chart_margin(words(scale[0]), words(scale[1])) - 2)
+        series = board.view.history.series(key, looking.span.seconds, points)
+        head = Pen().gap(2).put(title, "strong").put(f"  last {looking.span.words}", "label").line(room)
+        blocks.append([head, *time_chart(series, words, room, height - 1, style, board.utc_offset_s)])
+    if not blocks:
+        return []
+    if len(blocks) == 2 and width >= 100:
+        return side_by_side(blocks[0], blocks[1], half, width)
+    return blocks[0]
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _sources(board: Board, run: Run, width: int) -> list[Line]:
+    if not run.sources:
+        return []
+    lines = [Pen().gap(2).put("Ways to its step", "strong").line(width)]
+    for source in sorted(run.sources, key=lambda one: (not one.used, -one.confidence)):
+        pen = Pen().gap(2).put("✓ used    " if source.used else "  not used", "good" if source.used else "label").gap(2)
+        pen.cell(source.source, 12, "text").gap(1)
+        counts = figures.count(source.step) + ("" if source.total is None else f"/{figures.count(source.total)}")
+        pen.cell(counts, 16, "text", "right").gap(2)
+        ago = figures.duration(max(0.0, board.now_s - source.seen_s)) + " ago" if source.seen_s else ""
+        pen.cell(ago, 12, "label").gap(1)
+        rest = " · ".join(part for part in (source.where, source.note) if part)
+        lines.append(pen.put(cut(rest, max(0, width - pen.column - 1)), "label").line(width))
+    return lines
