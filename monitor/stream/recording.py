@@ -165,7 +165,9 @@ class RecordingReader:
         if not self._decoder.understood:
             raise ForeignStreamError(self._nothing_in_it())
         if self._cut_off or self._decoder.cut_off:
-            self._notes.append(f"{self.name} breaks off in the middle; what is before that is shown.")
+            self._notes.append(
+                f"{self.name} has no proper end: it was cut off, or is still being written. What is there is shown."
+            )
         if self._decoder.unknown:
             self._notes.append(
                 f"{self.name} holds {self._decoder.unknown} messages of a kind that this version does not know."
@@ -201,11 +203,12 @@ class RecordingReader:
                 self._cut_off = True
                 return
             yield out
-            data = inflater.unconsumed_tail
-            if inflater.eof:
-                data = inflater.unused_data
+            ended = inflater.eof
+            data = inflater.unused_data if ended else inflater.unconsumed_tail
+            if ended:
                 inflater = zlib.decompressobj(_GZIP_WINDOW)  # another member: a recording that was added to
             if not data and not (data := self._read()):
+                self._cut_off = not ended
                 return
 
     def _read(self) -> bytes:
