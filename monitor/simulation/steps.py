@@ -22,10 +22,10 @@ from monitor.types.steps import StepEvent
 
 _MAX_TAIL_LINES = 400
 _LINE_BYTES = 90
-_FIRST_BARS = 40
+_FIRST_BARS = 16
 """States of the bar that the end of a file still holds when it is first looked at."""
 _FIRST_BARS_S = 60.0
-_FIRST_FIGURES = 20
+_FIRST_FIGURES = 8
 _LATER_FIGURES = 6
 
 
@@ -157,4 +157,8 @@ class SimulatedSteps:
 def _path(run: SimulatedRun, role: str) -> str:
     files = run.main.facts.open_files
     cwd = f"{run.main.facts.cwd}/"
-    return next((file.path.removeprefix(cwd) for file in files if file.role == role), f"logs/{run.plan.name}.log")
+    return next((file.path.removeprefix(cwd) for file in files if file.role == role), _log_name(run))
+
+
+def _log_name(run: SimulatedRun) -> str:
+    return f"logs/{run.plan.name.replace(' ', '-')}.log"
