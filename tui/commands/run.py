@@ -1,0 +1,54 @@
+"""The command line through click: errors become one sentence, and `--json` keeps its promise also when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from tui.commands.early import EarlyAgent
+from tui.commands.root import traintop
+from tui.outputs.paint import write_out, write_sentence
+from tui.start import EXIT_INTERRUPTED, EXIT_NOTHING
+
+
+def run(argv: Sequence[str], early: EarlyAgent) -> int:
+    """Parse and run; the exit status."""
+    words = as_subcommand(argv)
+    try:
+        status = traintop.main(list(words), prog_name="traintop", obj=early, standalone_mode=False)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.Abort:
+        return EXIT_INTERRUPTED
+    except click.ClickException as error:
+        return refuse(words, sentence_of(error))
+    return status if isinstance(status, int) else 0
+
+
+def as_subcommand(argv: Sequence[str]) -> tuple[str, ...]:
+    """`traintop --once …` is `traintop once …`."""
+    return ("once", *(word for word in argv if word != "--once")) if "--once" in argv else tuple(argv)
+
+
+def refuse(argv: Sequence[str], sentence: str) -> int:
+    """Say one sentence, and on stdout one object where JSON was asked for."""
+    write_sentence(f"traintop: {sentence}")
+    if "--json" in argv:
+        from tui.outputs.output import encode
+        from tui.outputs.schemas import failed
+
+        command = next((word for word in argv if not word.startswith("-")), "once")
+        write_out(encode(failed(command, sentence)))
+    return EXIT_NOTHING
+
+
+def sentence_of(error: click.ClickException) -> str:
+    """Click's message in one line, with where to look further for a mistake in the usage."""
+    text = " ".join(error.format_message().split())
+    if not text.endswith((".", "?", "!")):
+        text += "."
+    if isinstance(error, click.UsageError):
+        context = error.ctx.command_path if error.ctx is not None else "traintop"
+        text += f" See `{context} --help`."
+    return text

@@ -1,0 +1,262 @@
+"""The live screen from its first byte to its last: first picture, Textual's take-over, ending."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from monitor.stream.source import MessageSource
+from monitor.types.messages import Message, Snapshot
+from monitor.types.requests import Request
+from tui.commands.choice import Choice, open_source
+from tui.commands.early import EarlyAgent
+from tui.commands.live import ScreenWish
+from tui.commands.timing_log import TimingLog
+from tui.outputs.paint import Line, Span, line, write_sentence
+from tui.outputs.text import picture
+from tui.settings.settings import Settings, save_setting
+from tui.start import EXIT_FINE, EXIT_INTERRUPTED, EXIT_NOTHING
+from tui.terminal.ability import TerminalAbility, terminal_ability
+from tui.terminal.ending import Ending
+from tui.terminal.first_screen import FirstScreen
+from tui.view import ViewBuilder
+
+if TYPE_CHECKING:
+    from tui.app.options import LiveOptions
+
+FIRST_FIGURES_S = 1.0
+"""How long the full screen waits for the first figures; then it shows itself without."""
+POLL_S = 0.01
+
+
+class RelayedSource:
+    """A source that is read from the very beginning and hands over everything once somebody else starts to listen."""
+
+    def __init__(self, source: MessageSource, log: TimingLog | None = None) -> None:
+        self.exit_status = 0
+        self._source = source
+        self._log = log
+        self._lock = threading.Lock()
+        self._early: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
+        self._kept: list[Message] = []
+        self._end: str | None = None
+        self._on_message: Callable[[Message], None] | None = None
+        self._on_end: Callable[[str], None] | None = None
+
+    @property
+    def end(self) -> str | None:
+        """Why the stream ended; `None` while it goes on."""
+        return self._end
+
+    def begin(self) -> None:
+        """Start reading."""
+        self._source.start(self._take, self._take_end)
+
+    def early(self) -> list[Message]:
+        """What has come since the last call, before somebody listens."""
+        found: list[Message] = []
+        while not self._early.empty():
+            message = self._early.get()
+            if not isinstance(message, str):
+                found.append(message)
+        return found
+
+    def start(self, on_message: Callable[[Message], None], on_end: Callable[[str], None]) -> None:
+        """Hand over what was kept, then everything as it comes."""
+        with self._lock:
+            for message in self._kept:
+                on_message(message)
+            self._kept.clear()
+            self._on_message, self._on_end = on_message, on_end
+            if self._end is not None:
+                on_end(self._end)
+
+    def send(self, request: Request) -> None:
+        """Ask the source for something."""
+        self._source.send(request)
+
+    def close(self) -> None:
+        """End the stream."""
+        self._source.close()
+
+    def _take(self, message: Message) -> None:
+        if self._log is not None:
+            self._log.note(message)
+        with self._lock:
+            if self._on_message is not None:
+                self._on_message(message)
+                return
+            self._kept.append(message)
+            self._early.put(message)
+
+    def _take_end(self, reason: str) -> None:
+        with self._lock:
+            self._end = reason
+            self.exit_status = self._source.exit_status
+            if self._on_end is not None:
+                self._on_end(reason)
+
+
+class RelayedReplay(RelayedSource):
+    """A replay can stand still and change its speed, too."""
+
+    def __init__(self, replay: ReplaySource, log: TimingLog | None = None) -> None:
+        super().__init__(replay, log)
+        self._replay = replay
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the recording in one of the viewer's."""
+        return self._replay.speed
+
+    def pause(self) -> None:
+        """Stand still."""
+        self._replay.pause()
+
+    def resume(self) -> None:
+        """Go on."""
+        self._replay.resume()
+
+    def set_speed(self, speed: float) -> None:
+        """Play at another speed."""
+        self._replay.set_speed(speed)
+
+
+def run_live(choice: Choice, early: EarlyAgent, settings: Settings, wish: ScreenWish, log: TimingLog | None) -> int:
+    """Show the live screen until it is left; the exit status.
+
+    Raises:
+        click.ClickException: the stream cannot be opened; nothing was changed on the terminal then.
+    """
+    source = _opened(choice, early, log)
+    ability = terminal_ability()
+    ending = Ending()
+    ending.arm()
+    try:
+        source.begin()
+        stage = _first_picture(source, ending, ability)
+        if stage is not None:
+            return stage
+        fault = _full_screen(source, ending, _live_options(choice, settings, wish, ability))
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    finally:
+        ending.restore()
+        source.close()
+    if fault is not None:
+        raise fault
+    if source.exit_status == EXIT_NOTHING and source.end:
+        raise click.ClickException(source.end)
+    return EXIT_FINE
+
+
+def _opened(choice: Choice, early: EarlyAgent, log: TimingLog | None) -> RelayedSource:
+    if choice.replay is None:
+        return RelayedSource(open_source(choice, early), log)
+    from monitor.stream.recording import RecordingError
+    from monitor.stream.replay import ReplaySource
+
+    try:
+        source = RelayedReplay(ReplaySource(choice.replay), log)
+    except RecordingError as error:
+        raise click.ClickException(str(error)) from None
+    if choice.replay == "-":
+        _take_keys_from_the_terminal()
+    return source
+
+
+def _take_keys_from_the_terminal() -> None:
+    """Standard input is the recording, which was opened under another number; keys come from the terminal itself."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        raise click.ClickException(f"There is no terminal to take keys from: {error.strerror}.") from None
+    os.dup2(terminal, 0)
+    os.close(terminal)
+
+
+def _first_picture(source: RelayedSource, ending: Ending, ability: TerminalAbility) -> int | None:
+    """Show plain figures until Textual is imported; an exit status when it was left already."""
+    screen = FirstScreen(ending, ability)
+    screen.enter()
+    screen.paint([_WAITING])
+    app_module = _Import("tui.app.app")
+    builder = ViewBuilder()
+    started_s = time.monotonic()
+    painted = False
+    while True:
+        if screen.wants_quit():
+            return EXIT_FINE
+        news = source.early()
+        for message in news:
+            builder.update(message)
+        if any(isinstance(message, Snapshot) for message in news):
+            screen.paint(picture(builder.view(), ability.width, ability.height))
+            painted = True
+        if source.end is not None and not painted:
+            ending.restore()
+            write_sentence(f"traintop: {source.end or 'The stream ended before it said anything.'}")
+            return EXIT_NOTHING
+        if app_module.done and (painted or time.monotonic() - started_s > FIRST_FIGURES_S):
+            return None
+        time.sleep(POLL_S)
+
+
+_WAITING: Line = line(Span(" traintop", "strong"), "  reading GPUs and processes …")
+
+
+class _Import:
+    """Imports a module on a thread of its own."""
+
+    def __init__(self, name: str) -> None:
+        self.done = False
+        self.fault: Exception | None = None
+        """What the import ran into; the import on the main thread meets the same and reports it."""
+        self._name = name
+        threading.Thread(target=self._run, name="import", daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            importlib.import_module(self._name)
+        except Exception as error:
+            self.fault = error
+        self.done = True
+
+
+def _full_screen(source: RelayedSource, ending: Ending, options: LiveOptions) -> BaseException | None:
+    from tui.app.app import TraintopApp
+    from tui.terminal.textual_run import run_app
+
+    return run_app(TraintopApp(source, options), ending.original)
+
+
+def _live_options(choice: Choice, settings: Settings, wish: ScreenWish, ability: TerminalAbility) -> LiveOptions:
+    from tui.app.options import LiveOptions
+
+    return LiveOptions(
+        kind=choice.kind,
+        title=choice.replay or choice.from_command or "",
+        theme=wish.theme or settings.theme or "",
+        ascii_only=not ability.unicode if settings.ascii is None else settings.ascii,
+        no_color=ability.colours == 0,
+        light=ability.light,
+        colors=ability.colours,
+        interval_s=choice.interval_s,
+        allow_signals=wish.allow_signals,
+        show_arguments=wish.show_arguments,
+        gpus=wish.gpus,
+        theme_folders=(os.path.join(os.path.dirname(settings.path), "themes"),) if settings.path else (),
+        save_theme=lambda name: _save_theme(settings, name),
+        notices=settings.complaints,
+    )
+
+
+def _save_theme(settings: Settings, name: str) -> None:
+    save_setting(settings.path, "theme", name)

@@ -1,0 +1,1 @@
+"""What goes to stdout: text, JSON and CSV, one file an output."""

@@ -1,0 +1,1 @@
+"""The settings file of the user."""

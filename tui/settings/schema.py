@@ -1,0 +1,71 @@
+"""Every setting there is: its default, its bounds and what it does, as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+MIN_INTERVAL_S = 0.25
+MAX_INTERVAL_S = 3600.0
+
+SettingValue = bool | float | str | tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key of the settings file."""
+
+    name: str
+    default: SettingValue
+    help: str
+    accept: Callable[[object], SettingValue]
+    """The value to use. Raises ValueError with what is wrong, as the end of a sentence."""
+
+
+def interval_s(value: object) -> float:
+    """Seconds between two looks, within bounds that keep the monitor light.
+
+    Raises:
+        ValueError: it is no number between the bounds; the text ends a sentence that names the setting.
+    """
+    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not MIN_INTERVAL_S <= number <= MAX_INTERVAL_S:
+        raise ValueError(f"must be a number of seconds from {MIN_INTERVAL_S:g} to {MAX_INTERVAL_S:g}")
+    return number
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("must be true or false")
+    return value
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str) or not value or len(value) > 100 or not value.isprintable():
+        raise ValueError("must be a name in quotes")
+    return value
+
+
+def _names(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > 40:
+        raise TypeError("must be a list of names")
+    return tuple(_name(one) for one in value)
+
+
+def _window_s(value: object) -> float:
+    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not 30 <= number <= 86_400:
+        raise ValueError("must be a number of seconds from 30 to 86400")
+    return number
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("theme", None, "name of a theme; left out, the dark or light default", _name),
+    Setting("interval", 1.0, "seconds between two looks", interval_s),
+    Setting("window", 300.0, "seconds of history that the charts show", _window_s),
+    Setting("sort", None, "column by which runs are sorted; left out, yours first", _name),
+    Setting("columns", (), "columns of the runs table, in order; empty for those that fit", _names),
+    Setting("mouse", True, "whether the mouse selects and scrolls; false leaves it to the terminal", _flag),
+    Setting("ascii", None, "true draws with ASCII only, false never; left out, the locale decides", _flag),
+)

@@ -1,0 +1,1 @@
+"""The terminal itself: what it can do, the first picture, the driver below Textual, and the ending."""
