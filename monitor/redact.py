@@ -106,7 +106,7 @@ def _hidden_value(value: str) -> str:
 
 
 def _hide_values(text: str, named: re.Pattern[str]) -> str:
-    """Hide what follows a secret's name. The value of any other name is searched too: it may be a command of its own."""
+    """Hide what follows a secret's name. Other values are searched too: they may be commands of their own."""
     parts: list[str] = []
     copied = position = 0
     while found := named.search(text, position):

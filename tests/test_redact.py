@@ -23,14 +23,12 @@ PLAIN = "hunter2-correct-horse"
 
 _OPTIONS = word_set(
     "--api-key --api_key --token --hf_token --hf-token --auth --auth_token --password --passwd --secret "
-    "--client-secret 
-    "--credential --credentials --wandb_key --wandb-api-key --key --access_key --private-key --hub_token --db-pass "
-    "--github-pat --pw --ApiKey --accessToken --use_auth_token"
+    "--client-secret --credential --credentials --wandb_key --wandb-api-key --key --access_key --private-key "
+    "--hub_token --db-pass --github-pat --pw --ApiKey --accessToken --use_auth_token"
 )
 _VARIABLES = word_set(
     "HF_TOKEN WANDB_API_KEY AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN OPENAI_API_KEY "
-    "DB_PASSWORD MY_SECRET "
-    "GITHUB_TOKEN GH_PAT KAGGLE_KEY COMET_API_KEY REDIS_PASS trainer.hub_token +logger.api_key"
+    "DB_PASSWORD MY_SECRET GITHUB_TOKEN GH_PAT KAGGLE_KEY COMET_API_KEY REDIS_PASS trainer.hub_token +logger.api_key"
 )
 _SHAPES = (
     f"python train.py {HF}",
