@@ -1,0 +1,43 @@
+"""Why a run's step cannot be read, and what would make it readable, from the least effort on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from monitor.types.facts import OpenFile, ProcessFacts
+from monitor.types.record import Missing
+
+_TO_FILE = "start it with `> train.log 2>&1`"
+_SENTENCES = {
+    "terminal": f"its output goes to a terminal, which cannot be read from outside; {_TO_FILE}",
+    "pipe": f"its output goes into a pipe that leads to no readable file; {_TO_FILE} or through `| tee train.log`",
+    "null": f"its output is thrown away (/dev/null); {_TO_FILE}",
+    "socket": f"its output goes to a socket (a service's journal or a notebook); {_TO_FILE}",
+    "deleted_file": f"the file it writes to was deleted; {_TO_FILE}",
+}
+
+
+def why_unread(trainers: Sequence[ProcessFacts]) -> Missing:
+    """The reason for a missing step, as a sentence."""
+    if trainers and not any(fact.mine for fact in trainers):
+        user = next((fact.user for fact in trainers if fact.user), None)
+        owner = f"it belongs to {user}" if user else "it belongs to another user"
+        detail = f"{owner}: its output cannot be read from here; run traintop as that user"
+        return Missing(field="step", reason="no_permission", detail=detail)
+    files = [file for fact in trainers for file in fact.open_files]
+    readable = [file for file in files if file.kind == "file"]
+    if readable:
+        names = ", ".join(dict.fromkeys(_short(file) for file in readable[:3]))
+        return Missing(field="step", reason="not_yet", detail=f"no step has been found yet in what it writes ({names})")
+    refused = next((one for fact in trainers for one in fact.missing if one.field == "open_files"), None)
+    if refused is not None:
+        return Missing(field="step", reason=refused.reason, detail=refused.detail or "its open files cannot be read")
+    for role in ("stdout", "stderr"):  # where its output goes, not where a log might
+        for file in files:
+            if file.role == role and file.kind in _SENTENCES:
+                return Missing(field="step", reason="not_supported", detail=_SENTENCES[file.kind])
+    return Missing(field="step", reason="not_yet", detail="it writes to no file that is known here")
+
+
+def _short(file: OpenFile) -> str:
+    return file.path.rsplit("/", 1)[-1] or file.role
