@@ -28,7 +28,19 @@ def build(directory: Path) -> Path:
         raise FileNotFoundError("no C compiler (gcc, cc or clang)")
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / LIBRARY
-    command = [found, "-O2", "-std=gnu11", "-shared", "-fPIC", "-Wall", "-o", str(target), str(SOURCE), "-lm", "-lpthread"]
+    command = [
+        found,
+        "-O2",
+        "-std=gnu11",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-o",
+        str(target),
+        str(SOURCE),
+        "-lm",
+        "-lpthread",
+    ]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return target
 
