@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -177,9 +178,10 @@ def _made_unique(
             if difference and difference not in name:
                 names[run.run_id] = cut(f"{cut(name, MAX_CELLS - 12)} {difference}", MAX_CELLS)
     taken: set[str] = set()
+    counts = Counter(names.values())
     for run in ordered:
         name = names[run.run_id]
-        if name in taken or sum(other == name for other in names.values()) > 1:
+        if name in taken or counts[name] > 1:
             pid = f" ({run.leader.process.pid})"
             name = cut(name, MAX_CELLS - len(pid)) + pid
         number = 2
@@ -219,7 +221,10 @@ def _with_model(leader: ProcessFacts, arguments: Arguments) -> str:
 
 def _config_name(arguments: Arguments) -> str:
     named = arguments.first(_CONFIG_KEYS)
-    files = [named, *(word for word in arguments.words if _CONFIG_FILE.search(word) or "/config" in word)]
+    files = [
+        named,
+        *(word for word in arguments.words if _CONFIG_FILE.search(word) or "config" in word.rpartition("/")[0]),
+    ]
     for file in files:
         if not file or file.startswith("***"):
             continue

@@ -42,6 +42,8 @@ class RunState:
     watched_since_s: float
     name: str = ""
     disk_ticks: int = 0
+    gpu_uuids: set[str] = field(default_factory=set)
+    """All GPUs that it was ever seen on."""
     facts: tuple[ProcessFacts, ...] = ()
     everyone: set[ProcessIdentity] = field(default_factory=set)
     """All trainers, servers and launchers that it ever had: those whose end tells how it ended."""
@@ -73,6 +75,7 @@ class RunState:
         group, leader = self.group, self.group.leader
         held = [one for member in group.members for one in on_gpu.get(member.process, ())]
         held_uuids = {one.pairing.gpu_uuid for one in held}
+        self.gpu_uuids.update(held_uuids)
         mine = [samples[member.process] for member in group.members if member.process in samples]
         started = [fact.started_s for fact in self.facts if fact.started_s is not None and self._counts(fact.process)]
         run = Run(

@@ -91,9 +91,8 @@ class RunTracker:
         fused = self._progress.reading(state.group.members, snapshot.taken_s, snapshot.boot_s)
         run = state.run(snapshot, {}, {}, fused, self._energy.energy_j(state.run_id))
         last = next((shown for shown in self._runs if shown.run_id == state.run_id), run)
-        run = replaced(
-            run, gpu_uuids=last.gpu_uuids, gpus_inferred=last.gpus_inferred, gpu_memory_bytes=None, waits_for_disk=False
-        )
+        held = tuple(gpu.uuid for gpu in snapshot.gpus if gpu.uuid in state.gpu_uuids)
+        run = replaced(run, gpu_uuids=held, gpus_inferred=last.gpus_inferred, waits_for_disk=False)
         self._ended.add(state, run, snapshot, self._census, self._progress)
 
     def _name(self) -> None:
