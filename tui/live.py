@@ -29,6 +29,7 @@ from tui.terminal.first_screen import FirstScreen
 from tui.view import ViewBuilder
 
 if TYPE_CHECKING:
+    from monitor.stream.replay import ReplaySource
     from tui.app.options import LiveOptions
 
 FIRST_FIGURES_S = 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from monitor.agent.agent import Agent
@@ -60,8 +61,8 @@ def build_sources(options: AgentOptions, clock: Clock) -> Sources:
     return Sources(gpus=gpus, processes=processes, host=host, steps=steps)
 
 
-def run_agent(options: AgentOptions) -> int:
-    """Be the agent: the stream on stdout, requests on stdin. Does not return when a source hangs: it exits."""
+def run_agent(options: AgentOptions, tidy: Callable[[], None] = lambda: None) -> int:
+    """Be the agent: the stream on stdout, requests on stdin. Never returns: it exits, after `tidy`, which must be quick."""
     step_back()
     clock = SystemClock()
     stream = _taken_stdout()
@@ -80,6 +81,7 @@ def run_agent(options: AgentOptions) -> int:
         simulated=options.demo_profile is not None,
     )
     status = agent.run()
+    tidy()
     # No interpreter shutdown: a thread that hangs in the driver would keep it from ending, and nothing is left to tidy.
     sys.stderr.flush()
     os._exit(status)

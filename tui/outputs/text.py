@@ -38,6 +38,9 @@ _RUN_COLUMNS = (
     Column("state", keep=4, most=24, least=8),
 )
 
+_ENDED_SHOWN = 5
+"""Ended runs come last in a view; a plain picture shows the first few of them."""
+
 
 def run_letter(index: int) -> str:
     """A, B, … Z, AA, AB…: the sign that links a GPU's row to its run."""
@@ -168,9 +171,12 @@ def _runs(view: View, width: int) -> list[Line]:
         return []
     if not view.runs:
         return [line(Span(" No training run is to be seen here yet.", "dim"))]
-    rows = [_run_row(view, position, run) for position, run in enumerate(view.runs)]
-    lines, _ = table(_RUN_COLUMNS, rows, width)
-    return lines + [found for position, run in enumerate(view.runs) if (found := _source(position, run))]
+    living = sum(1 for run in view.runs if run.ended is None)
+    shown = list(enumerate(view.runs[: living + _ENDED_SHOWN]))
+    lines, _ = table(_RUN_COLUMNS, [_run_row(view, position, run) for position, run in shown], width)
+    if len(view.runs) > len(shown):
+        lines.append(line(Span(f" … {len(view.runs) - len(shown)} more that have ended", "dim")))
+    return lines + [found for position, run in shown if (found := _source(position, run))]
 
 
 def _run_row(view: View, position: int, run: Run) -> tuple[Span, ...]:
