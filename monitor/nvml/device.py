@@ -26,6 +26,8 @@ from monitor.nvml.throughput import PcieMeter
 from monitor.types.gpu import EccCounts, GpmActivity, GpuIdentity, GpuSample, NvLink, PcieLink, ThrottleTime, XidEvent
 from monitor.types.record import Missing
 
+PLACEHOLDER = "GPU-unknown-"
+"""Begins the UUID of a GPU that has never told its own."""
 _SHOWN_WHEN_BAD = ("gpu_util_ratio", "memory_used_bytes", "power_w", "temperature_c")
 _FLAT = frozenset(GpuSample.__struct_fields__)
 _MEMORY_FIELDS = ("memory_total_bytes", "memory_used_bytes", "memory_free_bytes", "memory_reserved_bytes")
@@ -75,6 +77,11 @@ class Device:
         self._since_s: float | None = None
         self._retry_at_s = 0.0
         self._pause_s = FIRST_PAUSE_S
+
+    @property
+    def is_placeholder(self) -> bool:
+        """True as long as nobody knows which GPU this is, because its handle was never given out."""
+        return self.identity.uuid.startswith(PLACEHOLDER)
 
     @property
     def state(self) -> str:
@@ -332,7 +339,7 @@ def read_uuid(caller: Caller, handle: Handle) -> str | Refusal:
 def _state_of(refusal: Refusal) -> str:
     if refusal.code in (16, 29, 30):
         return "needs_reset"
-    if refusal.code == GPU_IS_LOST:
+    if refusal.reason == "lost":
         return "lost"
     if refusal.code == NO_PERMISSION or refusal.reason == "no_permission":
         return "no_permission"

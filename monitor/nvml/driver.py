@@ -11,7 +11,7 @@ from monitor.clock import Clock
 from monitor.nvml.abilities import abilities
 from monitor.nvml.binding import Answer, Binding, load_binding
 from monitor.nvml.calls import Caller
-from monitor.nvml.device import Device, Tools, read_identity, read_uuid
+from monitor.nvml.device import PLACEHOLDER, Device, Tools, read_identity, read_uuid
 from monitor.nvml.errors import Refusal, opening_sentence
 from monitor.nvml.events import EventWatch
 from monitor.nvml.links import read_links
@@ -26,6 +26,7 @@ _REOPEN_PAUSE_S = 10.0
 _PUBLISH_PERIOD_S = 10.0
 """How often `info` is compared with what is known, besides when something is seen to change."""
 _MAX_GPUS = 1024
+_UNLISTED = Refusal("lost", "The driver no longer lists this GPU: it was removed, or it fell off the bus.")
 _NO_GPU = "The NVIDIA driver works but has no GPU to offer: none is installed, or this container or job was given none."
 _ASLEEP = "The GPU is powered down to save energy. traintop leaves it asleep and reads it as soon as it is in use."
 
@@ -152,7 +153,10 @@ class Driver:
             return list(known.values())
         devices = [self._device(tools, index, known) for index in range(min(int(count), _MAX_GPUS))]
         found = {device.identity.uuid for device in devices}
-        gone = [device for uuid, device in known.items() if uuid not in found]
+        gone = [device for uuid, device in known.items() if uuid not in found and not device.is_placeholder]
+        for device in gone:
+            device.handle = None
+            device.mark_bad(_UNLISTED)
         return sorted((*devices, *gone), key=lambda device: device.identity.index)
 
     def _device(self, tools: Tools, index: int, known: dict[str, Device]) -> Device:
@@ -161,7 +165,7 @@ class Driver:
         if isinstance(uuid, Refusal):
             device = next((old for old in known.values() if old.identity.index == index), None)
             if device is None:
-                placeholder = GpuIdentity(uuid=f"GPU-unknown-{index}", index=index, name=f"GPU {index}")
+                placeholder = GpuIdentity(uuid=f"{PLACEHOLDER}{index}", index=index, name=f"GPU {index}")
                 device = Device(tools, index, placeholder, None)
             device.handle = None
             device.mark_bad(uuid)
@@ -234,19 +238,29 @@ class Driver:
             self._publish()
 
     def _take_handles_again(self, tools: Tools) -> bool:
-        """For GPUs that never gave a handle, or whose handle the driver has forgotten. True when one was found."""
+        """Ask once more for the handles of GPUs that gave none; list all anew when the driver has forgotten one.
+
+        A forgotten handle means that GPUs were removed or MIG was changed: other handles may then mean other GPUs.
+        True when something changed.
+        """
+        known = {device.identity.uuid: device for device in self._devices}
+        if any(device.is_stale for device in self._devices) and self._clock.boot_s() >= self._reopen_at_s:
+            self._reopen_at_s = self._clock.boot_s() + _REOPEN_PAUSE_S
+            for device in self._devices:
+                device.is_stale = False
+            self._devices = self._enumerate(tools, known)
+            return True
         changed = False
         for position, device in enumerate(self._devices):
-            if not device.is_stale and (device.handle is not None or not device.may_ask()):
-                continue
-            known = {old.identity.uuid: old for old in self._devices}
-            fresh = self._device(tools, device.identity.index, known)
-            if fresh.identity.uuid != device.identity.uuid and device.is_stale:
-                self._devices = self._enumerate(tools, known)  # the driver has numbered its GPUs anew
-                return True
-            device.is_stale = False
-            changed = changed or fresh is not device
-            self._devices[position] = fresh
+            if device.handle is None and device.may_ask():
+                fresh = self._device(tools, device.identity.index, known)
+                if fresh is device:  # refused again
+                    continue
+                uuid = fresh.identity.uuid
+                if uuid in known if device.is_placeholder else uuid != device.identity.uuid:
+                    device.mark_bad(_UNLISTED)  # another GPU has its number now
+                    continue
+                self._devices[position], changed = fresh, True
         return changed
 
     def _publish(self) -> None:

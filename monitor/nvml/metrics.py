@@ -17,7 +17,7 @@ from monitor.nvml.errors import FUNCTION_NOT_FOUND, NOT_SUPPORTED, REFUSALS, Ref
 
 
 class Tier(enum.Enum):
-    """How often a datum is asked for. What is dear (PCIe throughput, GPM) has its own files and is asked while shown."""
+    """How often a datum is asked for. PCIe throughput and GPM are dear: own files, asked while shown."""
 
     ONCE = "once"
     TICK = "tick"

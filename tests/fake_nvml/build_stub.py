@@ -1,4 +1,4 @@
-"""Compiles the stub driver library. Put the folder that `build` returns on LD_LIBRARY_PATH of the process under test."""
+"""Compiles the stub driver library. Put the folder of what `build` returns on LD_LIBRARY_PATH of the process."""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ GENERATIONS = {
     ),
     "525": Generation(
         "525.147.05",
-        frozenset((*_PROTECTED, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetTemperatureV", "nvmlDeviceGetNumaNodeId")),
+        frozenset((
+            *_PROTECTED, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetTemperatureV", "nvmlDeviceGetNumaNodeId",
+        )),
         last_field=184,
     ),
     "535": Generation(

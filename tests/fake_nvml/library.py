@@ -1,7 +1,7 @@
 # ruff: noqa: N802, ARG004 (the names and arguments are those of the C functions)
 """A driver library in Python, put where the binding keeps its CDLL: real binding, real structs, invented driver.
 
-Methods are named like the C functions. What a test does not set is plausible for one idle H100. All figures are invented.
+Methods are named like the C functions. What a test does not set is plausible for a busy H100; all of it is invented.
 """
 
 from __future__ import annotations

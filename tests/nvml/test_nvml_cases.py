@@ -1,4 +1,4 @@
-"""Public fault reports of this field as inputs, with the right behaviour. All processes and figures are invented or public."""
+"""Public fault reports of this field as inputs, with the right behaviour. Processes are invented."""
 
 from __future__ import annotations
 
