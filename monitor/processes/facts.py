@@ -48,18 +48,16 @@ class Status:
 
 def parse_status(text: bytes) -> Status:
     """The effective user and the pids in nested namespaces."""
-    uid: int | None = None
-    pids: tuple[int, ...] = ()
-    for line in text.splitlines():
-        words = line.split()
-        try:
-            if line.startswith(b"Uid:"):
-                uid = int(words[2])  # real, effective, saved, file system
-            elif line.startswith(b"NSpid:"):
-                pids = tuple(int(word) for word in words[1:33])
-        except (ValueError, IndexError):
-            continue
-    return Status(uid, pids)
+    uid = _numbers(text, b"\nUid:")[1:2]  # real, effective, saved, file system
+    return Status(uid[0] if uid else None, _numbers(text, b"\nNSpid:")[:32])
+
+
+def _numbers(text: bytes, name: bytes) -> tuple[int, ...]:
+    at = text.find(name)
+    if at < 0:
+        return ()
+    words = text[at + len(name) : at + 512].split(b"\n", 1)[0].split()
+    return tuple(int(word) for word in words if word.isdigit())
 
 
 class FactsReader:

@@ -25,7 +25,7 @@ from monitor.types.process import Pairing, ProcessEnd, ProcessSample
 
 MAX_WATCHED = 4096
 MAX_CHILDREN = 256
-FACTS_SLICE_S = 0.01
+FACTS_SLICE_S = 0.004
 FIRST_FACTS_SLICE_S = 0.1
 """Facts of processes that have none yet may take longer, so that the first frame has names."""
 

@@ -1,4 +1,4 @@
-"""All processes of the machine as they were at the last scan: rare, cut into slices, and bounded in time."""
+"""All processes of the machine as they were when last looked at: in slices, and bounded in time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from monitor.processes.proc import ProcDirectory
 from monitor.processes.selection import MIN_CPU_S, OTHER, Candidate, Choice, choose, sounds_like_service
 from monitor.types.identity import ProcessIdentity
 
-SCAN_EVERY_S = 3.0
-SCAN_SHARE = 0.005
-"""A scan may cost this share of one core: where it takes longer than 15 ms, scans become rarer."""
+SCAN_EVERY_S = 2.0
+"""How often the list of pids is read, and those looked at that are new, young or may still turn out to train."""
+FULL_SCAN_EVERY_S = 10.0
+FULL_SCAN_SHARE = 0.002
+"""All others are looked at again (they may have become something else by exec) at this share of one core at most."""
 SLICE_S = 0.02
 FIRST_SLICE_S = 0.15
 """The first look may take longer, so that the first frame already has the runs."""
@@ -71,7 +73,10 @@ class ProcessTable:
         self._entries: dict[int, Entry] = {}
         self._todo: list[int] = []
         self._found: set[int] = set()
-        self._due_s = float("-inf")
+        self._unseen: set[int] = set()
+        """Kernel threads and what hides: nothing to see until the next full scan."""
+        self._due_s = self._full_due_s = float("-inf")
+        self._full = False
         self._cost_s = 0.0
         self._first = True
 
@@ -86,9 +91,7 @@ class ProcessTable:
         if not self._todo:
             if now_s < self._due_s:
                 return False
-            self._todo = sorted(set(self._proc.pids()) - self._own_pids)[:MAX_ENTRIES]
-            self._found = set(self._todo)
-            self._cost_s = 0.0
+            self._begin(now_s)
         began_s = time.perf_counter()
         until_s = began_s + (FIRST_SLICE_S if self._first else SLICE_S)
         while self._todo:
@@ -103,13 +106,31 @@ class ProcessTable:
         for pid in [pid for pid in self._entries if pid not in self._found]:
             del self._entries[pid]
         self._first = False
-        self._due_s = now_s + max(SCAN_EVERY_S, self._cost_s / SCAN_SHARE)
+        self._due_s = now_s + SCAN_EVERY_S
+        if self._full:
+            self._full_due_s = now_s + max(FULL_SCAN_EVERY_S, self._cost_s / FULL_SCAN_SHARE)
         return True
+
+    def _begin(self, now_s: float) -> None:
+        """List the pids and choose those to look at in this scan."""
+        pids = sorted(set(self._proc.pids()) - self._own_pids)[:MAX_ENTRIES]
+        self._found = set(pids)
+        self._full = now_s >= self._full_due_s
+        self._cost_s = 0.0
+        if self._full:
+            self._unseen.clear()
+            self._todo = pids
+        else:
+            self._todo = [pid for pid in pids if pid not in self._unseen and self._undecided(self._entries.get(pid))]
+
+    def _undecided(self, entry: Entry | None) -> bool:
+        return entry is None or not entry.settled or self._worth_a_look(entry)
 
     def look(self, pid: int) -> Entry | None:
         """Read one process now; `None` when it is gone, hidden, a kernel thread or one of ours."""
         counters = self._proc.counters(pid) if pid not in self._own_pids else None
         if counters is None or counters.kernel_thread:
+            self._unseen.add(pid)
             self._entries.pop(pid, None)
             return None
         now_s = self._clock.boot_s()

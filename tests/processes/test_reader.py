@@ -122,7 +122,7 @@ def test_a_reused_pid_is_another_process(proc: FakeProc, clock: ManualClock) -> 
     reading = source.read(NOBODY)
     assert [end.process for end in reading.ended] == [old]
     assert reading.samples == ()
-    clock.advance(5)
+    clock.advance(1)
     reading = source.read(NOBODY)
     assert [sample.process.start_ticks for sample in reading.samples] == [90_000]
     assert fact(reading, 10).argv == ("python", "train_other.py")
@@ -139,13 +139,17 @@ def test_a_reused_pid_that_is_no_training_is_dropped(proc: FakeProc, clock: Manu
     assert reading.samples == ()
 
 
-def test_an_exec_changes_what_a_process_is(proc: FakeProc, clock: ManualClock) -> None:
-    """A shell that starts its training with exec keeps pid and start time."""
-    proc.add(10, ["bash", "run.sh"], start=99_000)
+@pytest.mark.parametrize(("age_s", "found_after_s"), [(1, 2.5), (500, 10.5)])
+def test_an_exec_changes_what_a_process_is(
+    proc: FakeProc, clock: ManualClock, age_s: int, found_after_s: float
+) -> None:
+    """A shell that starts its training with exec keeps pid and start time. A young process is looked at more often."""
+    start = int((clock.boot_s() - age_s) * os.sysconf("SC_CLK_TCK"))
+    proc.add(10, ["bash", "run.sh"], start=start)
     source = reader(proc, clock)
     assert source.read(NOBODY).samples == ()
-    proc.add(10, ["python", "train.py"], start=99_000)
-    clock.advance(4)
+    proc.add(10, ["python", "train.py"], start=start)
+    clock.advance(found_after_s)
     assert pids(source.read(NOBODY)) == [10]
 
 
