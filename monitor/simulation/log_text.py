@@ -8,6 +8,7 @@ from monitor.simulation.noise import noise, seed_of
 from monitor.simulation.run import SimulatedRun
 
 _EVALUATION_BATCHES = 120
+_SAVED_FILES = 8
 _BAR_CELLS = 10
 
 
@@ -40,16 +41,25 @@ def logged_steps(run: SimulatedRun, after: int, until: int, count: int) -> list[
     return list(range(first, last + 1, every))
 
 
-def bar_at(run: SimulatedRun, at_s: float) -> str | None:
-    """The bar that stands at the end of stderr: of training, or of an evaluation that runs now."""
+def bars_at(run: SimulatedRun, at_s: float) -> tuple[str, ...]:
+    """The bars that stand at the end of stderr: of training, and below it of an evaluation or a save that runs now."""
     moment = run.moment(at_s)
     if moment is None or moment.phase == "starting":
-        return None
+        return ()
+    elapsed_s = run.timeline.age_of_step(moment.step) - run.plan.startup_s
+    training = _bar(moment.step, run.plan.total, elapsed_s)
     if moment.phase == "evaluating":
         done = int(_EVALUATION_BATCHES * moment.part)
-        return "Evaluating: " + _bar(done, _EVALUATION_BATCHES, moment.phase_s)
-    elapsed_s = run.timeline.age_of_step(moment.step) - run.plan.startup_s
-    return _bar(moment.step, run.plan.total, elapsed_s)
+        return (training, "Evaluating: " + _bar(done, _EVALUATION_BATCHES, moment.phase_s))
+    if moment.phase == "saving":
+        done = int(_SAVED_FILES * moment.part)
+        return (training, "Saving checkpoint: " + _bar(done, _SAVED_FILES, moment.phase_s))
+    return (training,)
+
+
+def full_bar(run: SimulatedRun) -> str:
+    """The bar after the last step."""
+    return _bar(run.plan.total, run.plan.total, run.timeline.duration_s - run.plan.startup_s)
 
 
 def _bar(done: int, total: int, elapsed_s: float) -> str:
@@ -88,9 +98,8 @@ def tail_lines(run: SimulatedRun, at_s: float, count: int) -> tuple[str, ...]:
     if moment is None:
         return ()
     lines = [figures_line(run, step) for step in logged_steps(run, 0, moment.step, count)]
-    bar = bar_at(run, alive_s)
     if at_s >= run.ends_s:
         lines.extend(last_words(run))
-    elif bar is not None:
-        lines.append(bar)
+    else:
+        lines.extend(bars_at(run, alive_s))
     return tuple(lines[-count:])

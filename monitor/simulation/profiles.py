@@ -79,7 +79,7 @@ def _disk_sweep() -> tuple[RunPlan, ...]:
     return tuple(
         RunPlan(
             name=f"sweep lr={rate}",
-            argv=_argv(f"python sweep.py --lr {rate} --epochs 9 --data /mnt/nfs/images --out runs/lr{rate}"),
+            argv=_argv(f"python sweep.py --lr {rate} --epochs 9 --data /mnt/nfs/images --layers 12"),
             user="bob",
             cwd="/home/bob/sweep",
             waits_for_disk=True,
@@ -128,7 +128,10 @@ def _shared_runs() -> tuple[RunPlan, ...]:
     server = RunPlan(
         name="vllm",
         kind="serving",
-        argv=_argv("vllm serve qwen2.5-14b-instruct --port 8000 --tensor-parallel-size 2 --gpu-memory-utilization 0.9"),
+        argv=_argv(
+            "python3 /usr/local/bin/vllm serve qwen2.5-14b-instruct --port 8000 "
+            "--tensor-parallel-size 2 --gpu-memory-utilization 0.9"
+        ),
         user="carol",
         gpus=(1, 2),
         cwd="/srv/models",
@@ -322,7 +325,7 @@ def _many(count: int, per_gpu: int) -> tuple[RunPlan, ...]:
         replace(
             _LLAMA,
             name=f"job-{gpu:02d}-{place}",
-            argv=("python", "train.py", "--run_name", f"job-{gpu:02d}-{place}", "--seed", str(gpu * 10 + place)),
+            argv=("python", "train_job.py", "--run_name", f"job-{gpu:02d}-{place}", "--seed", str(gpu * 10 + place)),
             launcher=(),
             workers=0,
             user=users[gpu % len(users)],

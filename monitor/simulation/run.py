@@ -131,20 +131,21 @@ def _rounded(size: float) -> int:
 
 
 def _processes(plan: RunPlan, first_pid: int, seed: int, viewer: Viewer) -> tuple[SimulatedProcess, ...]:
-    """Launcher, then each rank with its workers."""
+    """Launcher, then each rank with its workers. Without a launcher the first rank starts the others."""
     made: list[SimulatedProcess] = []
     ranks: list[int | None] = list(plan.gpus) or [None]
-    launcher: ProcessIdentity | None = None
+    starter: ProcessIdentity | None = None
     if plan.launcher:
-        launcher = _identity(plan, first_pid, viewer)
-        facts = _facts(plan, viewer, launcher, None, plan.launcher, "launcher", ())
+        starter = _identity(plan, first_pid, viewer)
+        facts = _facts(plan, viewer, starter, None, plan.launcher, "launcher", ())
         made.append(SimulatedProcess(facts, 1, None, 0.01, GIB // 4, 9, seed))
     for rank, gpu in enumerate(ranks):
         identity = _identity(plan, first_pid + 1 + rank * (1 + plan.workers), viewer)
         argv = tuple(part.replace("{rank}", str(rank)) for part in plan.argv)
         environment = _environment(plan, rank, len(ranks))
-        facts = _facts(plan, viewer, identity, launcher, argv, plan.kind, environment)
-        parent_pid = launcher.pid if launcher else 1
+        facts = _facts(plan, viewer, identity, starter, argv, plan.kind, environment)
+        parent_pid = starter.pid if starter else 1
+        starter = starter or identity
         made.append(
             SimulatedProcess(facts, parent_pid, gpu, plan.rank_cpu_ratio, plan.rank_rss_bytes, 41, seed_of(seed, rank))
         )

@@ -5,26 +5,31 @@ The runs' text is simulated, the reading is not: it goes through the same format
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import msgspec
 
 from monitor.clock import Clock
-from monitor.simulation.log_text import bar_at, figures_line, last_words, logged_steps, tail_lines
+from monitor.simulation.log_text import bars_at, figures_line, full_bar, last_words, logged_steps, tail_lines
 from monitor.simulation.run import PID_FLOOR, SimulatedRun
 from monitor.sources import StepSource, TailReading
+from monitor.steps.files import FIRST_EVENTS, LATER_EVENTS
 from monitor.steps.formats.line_format import Origin
 from monitor.steps.formats.registry import TextReader
 from monitor.steps.lines import Line
+from monitor.steps.thinning import thin
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.steps import StepEvent
 
 _MAX_TAIL_LINES = 400
 _LINE_BYTES = 90
-_FIRST_BARS = 16
-"""States of the bar that the end of a file still holds when it is first looked at."""
-_FIRST_BARS_S = 60.0
+_MAX_BARS = 40
+"""States of the bar that are read in one look at most; so many the end of a file holds when it is first looked at."""
+_BAR_EVERY_S = 0.1
+"""tqdm's own least interval."""
+_LAST_MOMENT_S = 0.001
 _FIRST_FIGURES = 8
 _LATER_FIGURES = 6
 
@@ -57,7 +62,8 @@ class _Followed:
         self.out = _Text(run, "stdout")
         self.err = _Text(run, "stderr")
         self.step: int | None = None
-        self.bar: str | None = None
+        self.bars: tuple[str, ...] = ()
+        self.looked_s: float | None = None
         self.ended = False
 
 
@@ -130,23 +136,28 @@ class SimulatedSteps:
         return followed.out.read(lines, self._clock.wall_s(), self._written_s(run, new[-1], at_s))
 
     def _read_bar(self, followed: _Followed, step: int, at_s: float) -> list[StepEvent]:
+        """The states of the bar since the last look. All of them: its clock is read where it turns to a new second."""
         run = followed.run
-        times = [at_s]
-        if followed.bar is None:
-            since_s = max(run.plan.starts_s, at_s - max(_FIRST_BARS_S, _FIRST_BARS * run.plan.step_s))
-            times = [since_s + (at_s - since_s) * part / _FIRST_BARS for part in range(_FIRST_BARS)] + times
+        every_s = max(_BAR_EVERY_S, run.plan.step_s)
+        first = followed.looked_s is None
+        since_s = max(run.plan.starts_s, at_s - _MAX_BARS * every_s if followed.looked_s is None else followed.looked_s)
+        count = max(1, min(_MAX_BARS, math.ceil((at_s - since_s) / every_s)))
+        followed.looked_s = at_s
         lines: list[str] = []
-        for time_s in times:
-            bar = bar_at(run, time_s)
-            if bar is not None and bar != followed.bar:
-                followed.bar = bar
-                lines.append(bar)
-        return followed.err.read(lines, self._clock.wall_s(), self._written_s(run, step, at_s))
+        for place in range(count - 1, -1, -1):
+            bars = bars_at(run, at_s - place * every_s)
+            if bars != followed.bars:
+                followed.bars = bars
+                lines.extend(bars)
+        events = followed.err.read(lines, self._clock.wall_s(), self._written_s(run, step, at_s))
+        return thin(events, FIRST_EVENTS if first else LATER_EVENTS)
 
     def _read_end(self, followed: _Followed) -> list[StepEvent]:
         followed.ended = True
-        now_s = self._clock.wall_s()
-        return followed.out.read(list(last_words(followed.run)), now_s, now_s)
+        run, now_s = followed.run, self._clock.wall_s()
+        bars = bars_at(run, run.ends_s - _LAST_MOMENT_S) if run.how != "finished" else (full_bar(run),)
+        events = followed.err.read(list(bars), now_s, now_s)
+        return events + followed.out.read(list(last_words(run)), now_s, now_s)
 
     def _written_s(self, run: SimulatedRun, step: int, at_s: float) -> float:
         """Wall clock at which a step was done."""
