@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.history.history import SeriesKey
+from monitor.history.series import SeriesKey
 from monitor.stream.agent_process import AgentProcess
 from monitor.stream.recording import RecordingWriter, read_all
 from monitor.types.messages import Message, Snapshot
