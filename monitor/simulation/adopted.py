@@ -12,8 +12,8 @@ _BUSY_SHARE = 0.55
 
 _USUAL_GAIN = 0.2
 _CONTEXT_BYTES = int(0.5 * GIB)
-_MOVING_S = 2.0
-_LOADED_S = 4.0
+_MOVING_S = 1.0
+_LOADED_S = 3.0
 
 
 class AdoptedProcess:
