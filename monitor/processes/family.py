@@ -107,17 +107,19 @@ class Family:
         children: dict[int, list[int]] = {}
         for pid, relative in self._relatives.items():
             children.setdefault(relative.parent_pid, []).append(pid)
-        for root in chosen:
+        for root, choice in chosen.items():
+            if choice.kind not in CHOSEN:
+                continue  # a display server or a supervisor on a GPU: its children are no part of a run
             left = MAX_DESCENDANTS
             waiting = list(children.get(root, ()))
             while waiting and left > 0:
                 pid = waiting.pop(0)
                 if pid in members:
                     continue
-                choice = self._judge(pid, 0)
-                if choice.kind != "worker":
-                    choice = Choice("other", f"descendant of {root}", python=choice.python)
-                members[pid] = choice
+                found = self._judge(pid, 0)
+                if found.kind != "worker":
+                    found = Choice("other", f"descendant of {root}", python=found.python)
+                members[pid] = found
                 left -= 1
                 waiting.extend(children.get(pid, ()))
 

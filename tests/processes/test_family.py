@@ -72,6 +72,7 @@ def test_what_the_driver_names_is_watched() -> None:
             6: Relative(1, OTHER, ("Xorg",), on_gpu=True),
             7: Relative(1, PYTHON, ("python", "app.py"), on_gpu=True, service=True),
             8: Relative(1, PYTHON, ("python", "main.py")),
+            9: Relative(6, OTHER, ("xterm",)),
         }
     )
     assert {pid: choice.kind for pid, choice in found.items()} == {5: "training", 6: "other", 7: "other"}
