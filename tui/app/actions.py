@@ -33,7 +33,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("last", ("end", "G"), "end G", "The last line", group="Move"),
     Action("area", ("tab",), "tab", "GPUs, runs, detail in turn", "GPUs/runs", "Move", rank=20),
     Action("area_back", ("shift+tab",), "shift+tab", "The same, backwards", group="Move"),
-    Action("open", ("enter", "space"), "enter", "Open or close a sweep's line", group="Move"),
+    Action("open", ("enter", "space"), "enter", "Open or close a sweep", group="Move"),
     Action("scroll_down", ("shift+down", "pagedown"), "shift+↓ pgdn", "Detail: further down", group="Move"),
     Action("scroll_up", ("shift+up", "pageup"), "shift+↑ pgup", "Detail: further up", group="Move"),
     Action("tab_advice", ("1",), "1", "Advice", "tab", "Tabs", rank=15),
@@ -43,19 +43,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("tab_log", ("5",), "5", "Log", group="Tabs"),
     Action("tab_next", ("right",), "→", "The next tab", group="Tabs"),
     Action("tab_previous", ("left",), "←", "The tab before", group="Tabs"),
-    Action("window", ("w",), "w", "Time window: 1 min, 5 min, 30 min, 4 h, 24 h", "window", rank=25),
-    Action("sort", ("s",), "s", "Order of runs: own first, time left, memory, name", "sort", rank=40),
-    Action("filter", ("slash",), "/", "Filter runs by name, user, state, command", "filter", rank=30),
-    Action("user", ("u",), "u", "Only runs of one user, in turn", "user", rank=45),
+    Action("window", ("w",), "w", "Time window, 1 min to 24 h", "window", rank=25),
+    Action("sort", ("s",), "s", "Order of the runs", "sort", rank=40),
+    Action("filter", ("slash",), "/", "Filter the runs", "filter", rank=30),
+    Action("user", ("u",), "u", "Runs of one user, in turn", "user", rank=45),
     Action("mine", ("m",), "m", "Only my runs", "mine", rank=35),
     Action("clear", ("escape",), "esc", "Take filters away"),
-    Action("copy", ("y",), "y", "Copy the detail, and show it as plain text", "copy", "Do", rank=38),
-    Action("signal", ("x",), "x", "Send a signal to the selected process", "signal", "Do", "signals", rank=36),
-    Action("pause", ("p",), "p", "Pause the picture; watching goes on", "pause", "Do", rank=60),
+    Action("copy", ("y",), "y", "Copy, and show as plain text", "copy", "Do", rank=38),
+    Action("signal", ("x",), "x", "Send a signal to a process", "signal", "Do", "signals", rank=36),
+    Action("pause", ("p",), "p", "Pause; watching goes on", "pause", "Do", rank=60),
     Action("slower", ("minus",), "-", "Longer interval, or slower replay", "", "Do", "pace"),
     Action("faster", ("plus", "equals_sign"), "+", "Shorter interval, or faster replay", "", "Do", "pace"),
     Action("theme", ("t",), "t", "The next theme", "theme", "Do", rank=70),
-    Action("mouse", ("M",), "M", "Give the mouse to the terminal, or take it back", "", "Do"),
+    Action("mouse", ("M",), "M", "Mouse to the terminal, or back", "", "Do"),
     Action("release", (), "", "Let go of the GPUs, so that the driver can be reloaded", "", "Do", "live"),
     Action("take", (), "", "Take the GPUs again", "", "Do", "live"),
     Action("help", ("question_mark",), "?", "This help", "help", "Do", rank=2),
@@ -64,6 +64,17 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 GROUPS = ("Move", "Tabs", "Look", "Do")
+TOGETHER: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("up", "down"), "↑↓ k j", "A line up or down"),
+    (("first", "last"), "home end", "The first or last line (g G)"),
+    (("area", "area_back"), "tab", "GPUs, runs, detail (shift: back)"),
+    (("scroll_down", "scroll_up"), "shift+↑↓", "Scroll the detail (pgup pgdn)"),
+    (("tab_advice", "tab_memory", "tab_steps", "tab_processes", "tab_log"), "1–5", "Advice Memory Steps Procs Log"),
+    (("tab_next", "tab_previous"), "→ ←", "The next tab, the tab before"),
+    (("slower", "faster"), "- +", "Interval, or speed of a replay"),
+)
+"""Actions that share a line of the help: their ids, keys and words."""
+
 SHOWN_IN_FOOTER = {"down": "↑↓", "tab_advice": "1–5"}
 """Where the footer stands for more than one action."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 GPU_SHARE = 0.42
+GPU_SHARE_SMALL = 0.33
+SMALL_LINES = 30
 DETAIL_SHARE = 0.34
 DETAIL_LEAST = 5
 RUNS_LEAST = 3
@@ -26,6 +28,8 @@ def gpu_room(height: int, header: int, runs: int) -> int:
     """Lines that the GPU panel may take: more when there are few runs."""
     space = height - header - 2
     wanted_below = max(RUNS_LEAST, min(runs + 1, space // 4)) + max(DETAIL_LEAST, round(space * DETAIL_SHARE))
+    if height < SMALL_LINES:
+        return max(2, round(space * GPU_SHARE_SMALL))
     return max(2, min(round(space * 0.6), max(round(space * GPU_SHARE), space - wanted_below)))
 
 

@@ -37,7 +37,7 @@ def paint_detail(
     if entry is not None:
         return _part(paint_gpu_detail(board, entry, width), looking, room, width)
     if row is None:
-        return _part(paint_advice(board, None, width), looking, room, width)
+        return _part(paint_advice(board, None, looking, width, room), looking, room, width)
     if row.is_group:
         return _part(_siblings(board, row, width), looking, room, width)
     run = row.runs[0]
@@ -56,7 +56,7 @@ def _tab(board: Board, run: Run, looking: Looking, width: int, room: int, option
     if name == "processes":
         signals = options.allow_signals and options.kind == "live"
         return paint_processes(board, run, looking, width, show_arguments=options.show_arguments, signals=signals)
-    return paint_advice(board, run, width)
+    return paint_advice(board, run, looking, width, room)
 
 
 def _part(lines: list[Line], looking: Looking, room: int, width: int) -> Painted:

@@ -8,19 +8,19 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
 
-from tui.app.actions import ACTIONS, GROUPS
+from tui.app.actions import ACTIONS, GROUPS, TOGETHER
 from tui.theme.palette import Palette
 from tui.widgets.detail import side_by_side
 from tui.widgets.ink import Line, Pen
 from tui.widgets.line_panel import LinePanel
 
 SIGNS: tuple[tuple[str, str, str], ...] = (
-    ("util", "text", "share of time in which any kernel ran; says nothing about how full the GPU was"),
-    ("▲heat ▲brake ▲slow", "warn", "clocks held down by heat, the power supply, the hardware"),
+    ("util", "text", "share of time in which a kernel ran, not how full the GPU was"),
+    ("▲heat ▲brake", "warn", "clocks held down by heat, by the power supply; ▲slow: by the hardware"),
     ("cap", "label", "at its power limit: normal under load"),
     ("XID 79", "critical", "an error that the driver reported while watching"),
     ("A", "letter", "links a GPU's line to its run"),
-    ("left, finishes", "text", "8 of 10 times within the range; a dash where it cannot be known"),
+    ("left, finishes", "text", "8 of 10 times within the range"),
     ("–", "text", "not known; never shown as 0"),
 )
 
@@ -52,17 +52,27 @@ class HelpScreen(ModalScreen[None]):
         self.dismiss()
 
 
+def help_rows(group: str, is_so: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """Keys and words of a group; actions that belong together share a row."""
+    shared = {ids[0]: (keys, words) for ids, keys, words in TOGETHER}
+    covered = {one for ids, _, _ in TOGETHER for one in ids[1:]}
+    return [
+        shared.get(one.id, (one.shown, one.words))
+        for one in ACTIONS
+        if one.group == group and one.shown and one.id not in covered and is_so(one.when)
+    ]
+
+
 def paint_help(width: int, is_so: Callable[[str], bool]) -> list[Line]:
-    """The whole help, at most 24 lines at 80 columns."""
-    half = width // 2
+    """The whole help: 24 lines at 80 columns."""
+    half = min(width // 2, 48)
     columns: list[list[Line]] = [[], []]
-    for number, group in enumerate(GROUPS):
-        column = columns[number // 2]
+    for group in GROUPS:
+        column = columns[1 if group == GROUPS[-1] else 0]
         column.append(Pen().gap().put(group, "title").line(half))
-        for one in ACTIONS:
-            if one.group == group and one.shown and is_so(one.when):
-                column.append(Pen().gap().cell(one.shown, 11, "key").gap(1).cell(one.words, half - 14, "text").line(half))
-    lines = [Pen().gap().put("traintop", "title").put("  keys and signs", "label").put("   esc: back", "label").line(width, "band")]
+        for keys, words in help_rows(group, is_so):
+            column.append(Pen().gap().cell(keys, 9, "key").gap(1).put(words, "text").line(half))
+    lines = [Pen().gap().put("Keys and signs", "title").put("   esc: back", "label").line(width, "band")]
     lines += side_by_side(columns[0], columns[1], half, width)
-    signs = [Pen().gap().cell(sign, 19, style).gap(1).put(words, "text").line(width) for sign, style, words in SIGNS]
+    signs = [Pen().gap().cell(sign, 15, style).gap(1).put(words, "text").line(width) for sign, style, words in SIGNS]
     return [*lines, *signs]

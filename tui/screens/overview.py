@@ -59,6 +59,7 @@ class Overview(Screen[None]):
         self._newest = View()
         self._started = False
         self._moved = False
+        self._window_chosen = False
         self._notice = ""
         self._notice_timer: Timer | None = None
         self._asked: Watch | None = None
@@ -98,8 +99,17 @@ class Overview(Screen[None]):
         self.board = build_board(view, self._letters, self._options.gpus)
         if view.snapshot is not None:
             self._started = True
+        self._widen_window(view)
         if self._started:
             self.paint()
+
+    def _widen_window(self, view: View) -> None:
+        """Histories begin with a minute and go to five once there is more to show, unless a person chose a window."""
+        if self._window_chosen or view.first_s is None or view.taken_s is None:
+            return
+        window = 1 if view.taken_s - view.first_s > WINDOWS[0].seconds else 0
+        if window != self.looking.window:
+            self.looking = self.looking.with_(window=window)
 
     def reconnect(self, connection: Connection) -> None:
         """Only the state of the connection has changed."""
@@ -387,6 +397,7 @@ class Overview(Screen[None]):
 
     def do_window(self) -> None:
         """The next time window."""
+        self._window_chosen = True
         self.look(window=(self.looking.window + 1) % len(WINDOWS))
         self.notice(f"histories show the last {self.looking.span.words}")
 

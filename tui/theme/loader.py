@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from textual.color import Color, ColorParseError
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from tui.theme.palette import MEANINGS
 
@@ -108,7 +108,10 @@ def parse_theme(text: str) -> Theme:
     colors = _colors(tree.get("colors", {}), "colors", BASE)
     if "primary" not in colors:
         raise ThemeError("`colors.primary` is missing.")
-    return Theme(name=name, dark=dark, ansi=ansi, variables=_colors(tree.get("meaning", {}), "meaning", MEANINGS), **colors)
+    variables = _colors(tree.get("meaning", {}), "meaning", MEANINGS)
+    if ansi:  # Textual's own style sheet needs more variables than ours for these
+        variables = {**BUILTIN_THEMES["ansi-dark" if dark else "ansi-light"].variables, **variables}
+    return Theme(name=name, dark=dark, ansi=ansi, variables=variables, **colors)
 
 
 def _only(table: dict[str, object], known: Iterable[str], where: str) -> None:

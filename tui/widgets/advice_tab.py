@@ -7,7 +7,9 @@ from monitor.types.run import Run
 from tui import figures
 from tui.widgets.board import Board
 from tui.widgets.gpu_figures import THROTTLES
+from tui.widgets.glance import paint_glance
 from tui.widgets.ink import Line, Pen, wrapped
+from tui.widgets.looking import Looking
 from tui.widgets.run_figures import ENDS, assessment_of
 
 FIELD_WORDS = {
@@ -29,8 +31,14 @@ MEANINGS = {
 }
 
 
-def paint_advice(board: Board, run: Run | None, width: int) -> list[Line]:
-    """Faults first, then facts that are worth knowing, then what is looked at."""
+NOTE = (
+    "Looked at today: the GPUs' state, clocks, heat, ECC and XID errors, the step counter, disk waits and the finish. "
+    "Advice on settings, with what each change does to memory and time, comes in a later version."
+)
+
+
+def paint_advice(board: Board, run: Run | None, looking: Looking, width: int, room: int) -> list[Line]:
+    """Faults first, then facts that are worth knowing, the run at a glance, and what is looked at."""
     lines: list[Line] = []
     for fault in board.view.faults:
         lines += _item("▲", "warn", fault.sentence, width)
@@ -40,15 +48,10 @@ def paint_advice(board: Board, run: Run | None, width: int) -> list[Line]:
         lines += _missing(board, run, width)
     if not lines:
         lines += _item("✓", "good", "Nothing is wrong with what is looked at today.", width)
-    lines.append(Pen().line(width))
-    lines += wrapped(
-        "Looked at today: the GPUs' state, clocks, heat, ECC and XID errors, the step counter, disk waits and the finish. "
-        "Advice on settings, with what each change does to memory and time, comes in a later version.",
-        width,
-        "note",
-        2,
-    )
-    return lines
+    note = wrapped(NOTE, width, "note", 2)
+    glance = paint_glance(board, run, looking, width, room - len(lines) - len(note) - 2) if run is not None else []
+    gap = [Pen().line(width)]
+    return [*lines, *gap, *glance, *(gap if glance else ()), *note]
 
 
 def _item(sign: str, style: str, text: str, width: int, more: str = "") -> list[Line]:

@@ -46,6 +46,31 @@ def chart(values: Sequence[float | None], height: int, low: float, high: float) 
     return rows
 
 
+def curve(values: Sequence[float | None], height: int, low: float, high: float) -> list[str]:
+    """A line, for scales that do not begin at zero: a filled chart would make a small change look like a large one.
+
+    Box-drawing characters rather than braille dots, which many terminal fonts lack.
+    """
+    span = high - low or 1.0
+    cells = [[" "] * len(values) for _ in range(height)]
+    before: int | None = None
+    for x, value in enumerate(values):
+        if value is None or not math.isfinite(value):
+            before = None
+            continue
+        y = height - 1 - min(height - 1, max(0, round((value - low) / span * (height - 1))))
+        if before is None or before == y:
+            cells[y][x] = "─"
+        else:
+            up = y < before
+            cells[before][x] = "╯" if up else "╮"
+            cells[y][x] = "╭" if up else "╰"
+            for between in range(min(y, before) + 1, max(y, before)):
+                cells[between][x] = "│"
+        before = y
+    return ["".join(row) for row in cells]
+
+
 def bounds(values: Sequence[float | None]) -> tuple[float, float] | None:
     """Least and greatest finite value with a little air, or `None` where nothing is known."""
     known = [value for value in values if value is not None and math.isfinite(value)]

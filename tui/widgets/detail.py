@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from monitor.history.series import Series
-from tui.widgets.bars import bounds, chart
+from tui.widgets.bars import bounds, chart, curve
 from tui.widgets.ink import Line, Pen, cut, width_of
 
 Piece = tuple[str, str]
@@ -59,14 +59,18 @@ def time_chart(
     utc_offset_s: int | None,
     fixed: tuple[float, float] | None = None,
 ) -> list[Line]:
-    """A chart with its scale on the left and clock times below. `fixed` sets the scale, else the values do."""
+    """A chart with its scale on the left and clock times below.
+
+    With `fixed` it is filled from that scale's lower end, which should be zero. Without, the values set the scale and it
+    is a line.
+    """
     scale = fixed or bounds(series.values)
     if scale is None or height < 2:
         return []
     low, high = scale
     top_words, bottom_words = words(high), words(low)
     margin = max(width_of(top_words), width_of(bottom_words)) + 3
-    rows = chart(series.values, height, low, high)
+    rows = curve(series.values, height, low, high) if fixed is None else chart(series.values, height, low, high)
     lines = []
     for number, row in enumerate(rows):
         label = top_words if number == 0 else bottom_words if number == height - 1 else ""

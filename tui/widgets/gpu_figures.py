@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from monitor.history.history import History
+from monitor.history.series import SeriesKey
 from monitor.types.gpu import GpuSample
 from tui import figures
 from tui.widgets.board import GpuRow
@@ -89,11 +91,17 @@ def power_words(rows: Sequence[GpuRow], *, limit: bool) -> str:
     return f"{now}/{max(top):.0f}" if top else now
 
 
-def outliers(rows: Sequence[GpuRow]) -> list[GpuRow]:
-    """Those of a group that stand out, worst first: they get a line of their own."""
+def outliers(rows: Sequence[GpuRow], history: History) -> list[GpuRow]:
+    """Those of a group that stand out, worst first: they get a line of their own.
+
+    Loads are compared over a minute: a momentary dip makes no outlier, and lines do not come and go.
+    """
     if len(rows) < 3:
         return []
-    loads = sorted(known(row.sample.gpu_util_ratio for row in rows if row.sample))
+    minute = {
+        row.uuid: history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), 60, 1).values[-1] for row in rows
+    }
+    loads = sorted(known(minute.values()))
     heats = sorted(known(row.sample.temperature_c for row in rows if row.sample))
     memories = sorted(known(row.memory_ratio for row in rows))
     clocks = sorted(known(row.sample.sm_mhz for row in rows if row.sample))
@@ -106,7 +114,7 @@ def outliers(rows: Sequence[GpuRow]) -> list[GpuRow]:
         else:
             if flag(sample)[1] in ("warn", "critical"):
                 score += 50
-            score += _apart(sample.gpu_util_ratio, loads, 0.08, below=True)
+            score += _apart(minute[row.uuid], loads, 0.08, below=True)
             score += _apart(sample.temperature_c, heats, 12, below=False)
             score += _apart(row.memory_ratio, memories, 0.08, below=False)
             score += _apart(sample.sm_mhz, clocks, 200, below=True)

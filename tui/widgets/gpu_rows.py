@@ -46,20 +46,20 @@ def columns_for(width: int, *, folded: bool) -> GpuColumns:
     """What fits, the history growing with the width."""
     wide = 2 if folded else 0  # ranges take more room than numbers
     if width < 100:
-        columns = GpuColumns(5 + wide, 6, 5 + wide, 0, 8, 10, 0, 5 + 2 * wide, False, 4 + wide, 0, 7, 0)
+        columns = GpuColumns(3 + 2 * wide, 6, 5 + wide, 0, 8, 11, 0, 4 + 2 * wide, False, 4 + wide, 0, 7, 0)
     elif width < 150:
-        columns = GpuColumns(3 + 2 * wide, 8, 5 + wide, 0, 12, 10, 5, 9 + 2 * wide, True, 4 + wide, 5, 7, 0)
+        columns = GpuColumns(3 + 2 * wide, 8, 5 + wide, 0, 12, 11, 5, 9 + 2 * wide, True, 4 + wide, 5 + 2 * wide, 7, 0)
     else:
-        columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 11, 5, 9 + 2 * wide, True, 4 + wide, 6, 7, 0)
+        columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 11, 5, 9 + 2 * wide, True, 4 + wide, 6 + 2 * wide, 7, 0)
     spare = width - _used(columns)
-    run = min(28, max(8, spare // 3)) if width >= 100 else min(14, max(6, spare // 2))
+    run = min(28, max(8, spare * 3 // 7)) if width >= 100 else min(16, max(6, spare * 3 // 5))
     history = spare - run - 2
     return GpuColumns(**{**columns.__dict__, "run": run, "history": min(120, history) if history >= 8 else 0})
 
 
 def _used(c: GpuColumns) -> int:
     widths = (c.index, c.load_bar + c.load, c.memory_bar + c.memory + c.memory_share, c.power, c.heat, c.clock, c.flag)
-    return 3 + sum(widths) + 2 * 3 + 3
+    return 3 + sum(widths) + 2 * 3 + 3 + 2
 
 
 def entries_for(board: Board, room: int) -> tuple[GpuEntry, ...]:
@@ -67,18 +67,19 @@ def entries_for(board: Board, room: int) -> tuple[GpuEntry, ...]:
     single = tuple(GpuEntry(row.uuid, (row,)) for row in board.gpus)
     if len(single) <= max(1, room):
         return single
-    return fold(board.gpus)
+    return fold(board)
 
 
-def fold(rows: Sequence[GpuRow]) -> tuple[GpuEntry, ...]:
+def fold(board: Board) -> tuple[GpuEntry, ...]:
     """GPUs that do the same thing in one entry, in the order of their first."""
     groups: dict[tuple[object, ...], list[GpuRow]] = {}
+    rows = board.gpus
     for row in rows:
         groups.setdefault(_same(row), []).append(row)
     entries: list[tuple[int, GpuEntry]] = []
     position = {row.uuid: place for place, row in enumerate(rows)}
     for group in groups.values():
-        apart = outliers(group)[:2]
+        apart = outliers(group, board.view.history)[:2]
         rest = [row for row in group if row not in apart]
         for row in apart:
             entries.append((position[row.uuid], GpuEntry(row.uuid, (row,))))
@@ -107,8 +108,8 @@ def paint_heading(c: GpuColumns, window: Window, width: int, *, focus: bool, cou
     if c.history:
         pen.gap(2).cell(axis(c.history, window), c.history, "label")
     pen.gap(2).cell("memory GiB", c.memory_bar + c.memory + c.memory_share, "label")
-    pen.gap(2).cell("power W", c.power, "label", "right").cell("°C", c.heat, "label", "right")
-    pen.cell("MHz", c.clock, "label", "right").gap(1 + c.flag + 1).cell("run", c.run, "label")
+    pen.gap(2).cell("power W" if c.power > 6 else "W", c.power, "label", "right").gap(1).cell("°C", c.heat, "label", "right")
+    pen.gap(1).cell("MHz", c.clock, "label", "right").gap(1 + c.flag + 1).cell("run", c.run, "label")
     return pen.line(width, "band") if start < width else pen.line(width, "band")
 
 
@@ -139,18 +140,18 @@ def paint_entry(entry: GpuEntry, c: GpuColumns, board: Board, looking: Looking, 
     if c.history:
         pen.gap(2).put(history_strip(board, rows, c.history, looking.span), "history")
     _paint_memory(pen, rows, c)
-    pen.gap(2).cell(power_words(rows, limit=c.limit), c.power, "text", "right")
+    pen.gap(2).cell(power_words(rows, limit=c.limit), c.power, "text", "right").gap(1)
     heats = span(row.sample.temperature_c for row in rows if row.sample)
     loud = flag(first.sample)
     pen.cell(heats + ("°" if heats != "–" else ""), c.heat, loud[1] if "heat" in loud[0] else "text", "right")
-    pen.cell(span(row.sample.sm_mhz for row in rows if row.sample), c.clock, "label", "right")
+    pen.gap(1).cell(span(row.sample.sm_mhz for row in rows if row.sample), c.clock, "label", "right")
     _paint_tail(pen, rows, c)
     return pen.line(width, back, f"gpu:{entry.key}")
 
 
 def _flag_column(c: GpuColumns) -> int:
     middle = c.load_bar + c.load + (2 + c.history if c.history else 0)
-    return c.index + 3 + middle + 2 + c.memory_bar + c.memory + c.memory_share + 2 + c.power + c.heat + c.clock
+    return c.index + 3 + middle + 2 + c.memory_bar + c.memory + c.memory_share + 2 + c.power + 1 + c.heat + 1 + c.clock
 
 
 def _paint_unwell(pen: Pen, row: GpuRow, width: int, back: str, key: str) -> Line:

@@ -107,7 +107,7 @@ def _models(board: Board) -> str:
     parts = []
     for (name, total), number in names.items():
         short = short_model(name)
-        memory = "" if total is None or _names_memory(short) else f" {total / 1e9:.0f}GB"
+        memory = "" if total is None or _names_memory(short) else f" {figures.gib(total, 0)} GiB"
         parts.append(f"{number} × {short}{memory}")
     return " + ".join(parts)
 
@@ -126,8 +126,8 @@ def _names_memory(name: str) -> bool:
 
 
 def _numbers(labels: list[str]) -> str:
-    """"0–3, 7" of ["0", "1", "2", "3", "7"]."""
-    return fold_numbers(labels) if len(labels) < 33 else str(len(labels))
+    """Which GPUs: the word keeps a number from being read as a count."""
+    return f"GPU{'s' if len(labels) > 1 else ''} {fold_numbers(labels)}"
 
 
 def fold_numbers(labels: list[str]) -> str:

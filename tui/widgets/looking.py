@@ -38,7 +38,7 @@ class Looking:
     run: str = ""
     """The selected run's id, or "group:…" for a sweep's line."""
     tab: int = 0
-    window: int = 1
+    window: int = 0
     sort: int = 0
     text_filter: str = ""
     user: str = ""

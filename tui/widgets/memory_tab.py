@@ -5,14 +5,13 @@ from __future__ import annotations
 from monitor.history.series import SeriesKey
 from monitor.types.run import Run
 from tui import figures
-from tui.widgets.bars import bounds
 from tui.widgets.board import Board, GpuRow
 from tui.widgets.detail import chart_margin, pieces, time_chart
 from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, plain
 from tui.widgets.looking import Looking
 
-CHART_MOST = 9
+CHART_MOST = 16
 
 
 def paint_memory(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
@@ -80,13 +79,13 @@ def _parts(board: Board, run: Run, row: GpuRow, width: int) -> list[Line]:
     for name, size, style in parts:
         done += size
         to = round(done / whole * room)
-        pen.put(("─" if name == "free" else "━") * (to - at), style)
+        pen.put(("─" if name == "free" else "█") * (to - at), style)
         at = to
     legend = Pen().gap(2)
     for name, size, style in parts:
         if legend.column + len(name) + 12 > width:
             break
-        legend.put("─" if name == "free" else "━", style).gap(1)
+        legend.put("─" if name == "free" else "█", style).gap(1)
         legend.put(f"{name} ", "label").put(figures.size(size), "text").gap(3)
     return [pen.line(width), legend.line(width)]
 
@@ -108,17 +107,13 @@ def _history(board: Board, row: GpuRow, looking: Looking, width: int, room: int)
         ("window", f"last {window.words} (w)"),
     ]
     lines = pieces(items, width)
-    scale = bounds(known)
-    if scale is None:
-        return lines
-    floor = 0.0 if low < total * 0.4 else low - (total - low) * 0.6
     height = min(CHART_MOST, room - len(lines) - 2)
     if height < 2:
         return lines
-    margin = chart_margin(f"{figures.gib(total)} GiB", f"{figures.gib(floor)} GiB")
+    margin = chart_margin(f"{figures.gib(total)} GiB", "0.0 GiB")
     limit = Pen().cell("limit", margin - 1, "label", "right").put("┤", "faint").put("─" * points, "warn").line(width)
     drawn = time_chart(
-        series, lambda value: f"{figures.gib(value)} GiB", width, height, "memory", board.utc_offset_s, (floor, total)
+        series, lambda value: f"{figures.gib(value)} GiB", width, height, "memory", board.utc_offset_s, (0.0, total)
     )
     return [*lines, limit, *drawn]
 

@@ -112,12 +112,12 @@ def done_ratio(run: Run) -> float | None:
 
 
 def memory_words(run: Run) -> str:
-    """GPU memory that the run holds; RAM of a run on the CPU, named as such."""
+    """GPU memory that the run holds; main memory of a run that uses no GPU."""
     if run.gpu_memory_bytes is not None:
         return figures.size(run.gpu_memory_bytes)
     if run.gpu_uuids:
         return "–"
-    return "–" if run.rss_bytes is None else f"RAM {figures.size(run.rss_bytes)}"
+    return figures.size(run.rss_bytes)
 
 
 def value_of(run: Run, name: str) -> float | str | None:

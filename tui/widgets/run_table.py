@@ -60,11 +60,11 @@ class RunColumns:
 def run_columns(width: int) -> RunColumns:
     """What fits. In a narrow terminal the finish gives its place to a state that is worth more."""
     if width < 100:
-        fixed = RunColumns(0, 6, 0, 15, 0, 8, 0, 0, 8, 16, 0)
+        fixed = RunColumns(0, 6, 0, 15, 0, 7, 0, 0, 6, 16, 0)
         return _with_name(fixed, width, 30)
     if width < 150:
-        return _with_name(RunColumns(0, 7, 6, 15, 0, 8, 8, 11, 8, 15, 14), width, 40)
-    return _with_name(RunColumns(0, 10, 8, 17, 12, 9, 9, 12, 9, 18, 20), width, 56)
+        return _with_name(RunColumns(0, 6, 5, 15, 0, 7, 8, 8, 7, 15, 14), width, 40)
+    return _with_name(RunColumns(0, 10, 8, 17, 26, 8, 10, 9, 8, 18, 18), width, 48)
 
 
 def _with_name(c: RunColumns, width: int, most: int) -> RunColumns:
@@ -176,7 +176,7 @@ def _heading(board: Board, looking: Looking, rows: tuple[RunRow, ...], c: RunCol
     pen.to(5 + c.name)
     names = (
         ("user", c.user, "left"), ("GPUs", c.gpus, "left"), ("step", c.step, "right"), ("done", c.progress, "left"),
-        ("s/step", c.pace, "right"), ("loss", c.loss, "right"), ("memory", c.memory, "right"),
+        ("s/step", c.pace, "right"), ("loss  ", c.loss, "right"), ("memory", c.memory, "right"),
         ("left", c.left, "right"), ("finishes", c.finish, "left"), ("state", c.state, "left"),
     )  # fmt: skip
     for name, cells, align in names:
@@ -217,15 +217,15 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
         pen.gap(1).cell(memory_words(run) if not over else "–", c.memory, ink, "right")
     found = assessment_of(run, board)
     remaining = found.remaining_s if found and not over else None
-    pen.gap(1).cell(left_words(remaining.likely if remaining else None), c.left, ink if over else "strong", "right")
+    pen.gap(1).cell(left_words(remaining.likely if remaining else None), c.left, ink, "right")
     finish = finish_words(found.finish_s if found and not over else None, board)
     if c.state:
         pen.gap(2).cell(finish, c.finish, ink)
         pen.gap(1).cell(state, max(c.state, width - pen.column - 1), state_style)
     elif run.phase == "training" and not over and run.kind == "training" and finish != "–":
-        pen.gap(2).put(cut(finish, width - pen.column - 3), ink)
+        pen.gap(2).put(cut(finish, width - pen.column - 1), ink)
     else:
-        pen.gap(2).put(cut(state, width - pen.column - 3), state_style)
+        pen.gap(2).put(cut(state, width - pen.column - 1), state_style)
     return pen.line(width, back, f"run:{row.key}")
 
 
@@ -261,8 +261,6 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
         pen.gap(1).cell(figures.size(sum(held)) if held else "–", c.memory, "text", "right")
     pen.gap(1 + c.left + 2)
     text = _group_state(runs, board)
-    if c.state:
-        pen.gap(c.finish + 1)
     pen.put(cut(text, width - pen.column - 1), "label")
     return pen.line(width, back, f"run:{row.key}")
 

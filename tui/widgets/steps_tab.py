@@ -12,7 +12,7 @@ from tui.widgets.ink import Line, Pen, cut, wrapped
 from tui.widgets.looking import Looking
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, value_of
 
-CHART_MOST = 8
+CHART_MOST = 18
 
 
 def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
@@ -21,7 +21,7 @@ def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int)
     sources = _sources(board, run, width)
     height = min(CHART_MOST, room - len(lines) - len(sources) - 2)
     if height >= 2:
-        lines += _charts(board, run, looking, width, height)
+        lines += paint_charts(board, run, looking, width, height)
     return lines + sources
 
 
@@ -86,7 +86,8 @@ def _left(board: Board, run: Run, width: int) -> list[Line]:
     return lines
 
 
-def _charts(board: Board, run: Run, looking: Looking, width: int, height: int) -> list[Line]:
+def paint_charts(board: Board, run: Run, looking: Looking, width: int, height: int) -> list[Line]:
+    """Step time and loss over the window, beside each other where the width allows."""
     names = [("step_seconds", "step time", "pace"), ("loss", "loss", "loss")]
     half = (width - 2) // 2
     blocks = []
