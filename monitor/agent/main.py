@@ -62,7 +62,7 @@ def build_sources(options: AgentOptions, clock: Clock) -> Sources:
 
 
 def run_agent(options: AgentOptions, tidy: Callable[[], None] = lambda: None) -> int:
-    """Be the agent: the stream on stdout, requests on stdin. Never returns: it exits, after `tidy`, which must be quick."""
+    """Be the agent: the stream on stdout, requests on stdin. Exits instead of returning, after a quick `tidy`."""
     step_back()
     clock = SystemClock()
     stream = _taken_stdout()

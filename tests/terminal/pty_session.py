@@ -1,4 +1,4 @@
-"""A real command on a pseudo terminal that is its controlling one: read, not read any more, or gone."""
+"""A command on a pseudo terminal that is its controlling one: read, not read any more, or gone."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def command(interval: float, gpus: tuple[str, ...] | None, demo: str | None, see
 
 
 def _started_trainer(profile: str) -> DemoTrainer | None:
-    """The real training process of the demo, where the profile has a place for it. Without it a simulated one stands in."""
+    """The real training process of the demo, where the profile has a place for it; else a simulated one stands in."""
     from monitor.simulation.demo_run import start_demo_trainer
     from monitor.simulation.profiles import PROFILES
 

@@ -12,7 +12,7 @@ from tui.commands.timing_log import opened_log
 from tui.commands.watching import is_partial
 from tui.outputs.free import FreeQuestion, free_output, free_text
 from tui.outputs.output import encode
-from tui.outputs.paint import plain, write_out
+from tui.outputs.paint import plain, write_out, write_sentence
 from tui.start import EXIT_FINE, EXIT_NOTHING, EXIT_PARTIAL
 from tui.terminal.ability import terminal_ability
 
@@ -45,9 +45,11 @@ def command(
     """
     view = looked(Choice(demo, seed, replay, from_command), early, seconds, opened_log(log_path))
     output = free_output(view, FreeQuestion(count, min_free))
+    if output.error is not None:
+        write_sentence(f"traintop: {output.error}")
     if as_json:
         write_out(encode(output))
-    else:
+    elif output.gpus:
         ability = terminal_ability()
         write_out(plain(free_text(output, ability.width), colours=ability.colours, unicode=ability.unicode))
     if not output.gpus:

@@ -16,6 +16,8 @@ from tui.view import View, ViewBuilder
 PATIENCE_S = 5.0
 """How long the first figures may take before what there is counts as all there is."""
 POLL_S = 0.05
+_ROUNDING_S = 0.003
+"""Timings are rounded to milliseconds."""
 
 
 class Watching:
@@ -82,8 +84,21 @@ def first_look_done(builder: ViewBuilder) -> bool:
         return False
     if hello.driver_state == "ok" and hello.gpus and not snapshot.gpus:
         return False
+    if not all(answered(timing) for timing in snapshot.timings):
+        return False
     # A stream from elsewhere may carry no timings.
-    return all(answered(timing) for timing in snapshot.timings)
+    timings = {timing.source: timing for timing in snapshot.timings}
+    driver, processes, steps = (timings.get(name) for name in ("driver", "processes", "steps"))
+    return (not snapshot.gpus or began_after(processes, driver)) and (
+        not snapshot.processes or began_after(steps, processes)
+    )
+
+
+def began_after(later: SourceTiming | None, earlier: SourceTiming | None) -> bool:
+    """Whether the one's reading began when the other's was there: it has seen what the other found."""
+    if later is None or earlier is None:
+        return True
+    return later.age_s + later.took_s <= earlier.age_s + _ROUNDING_S
 
 
 def is_partial(view: View) -> bool:

@@ -177,8 +177,6 @@ _COLUMNS = (
 
 def free_text(output: FreeOutput, width: int) -> list[Line]:
     """The table, and the line to paste."""
-    if not output.gpus:
-        return [line(output.error or "There is no GPU here.")]
     rows = [_row(gpu) for gpu in output.gpus]
     lines, _ = table(_COLUMNS, rows, width)
     if output.cuda_visible_devices is None:
