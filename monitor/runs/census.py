@@ -41,7 +41,11 @@ class Census:
         before = set(self.samples) | set(self._absent)
         on_gpu_before = set(self.on_gpu)
         self._note_gpus(snapshot)
-        now = {sample.process: sample for sample in snapshot.processes}
+        # a zombie has ended: only its parent has not asked how
+        now = {sample.process: sample for sample in snapshot.processes if sample.state != "Z"}
+        zombies = {sample.process for sample in snapshot.processes if sample.state == "Z"}
+        for process in zombies:
+            self.on_gpu.pop(process, None)
         for process in self.on_gpu:
             self._absent.pop(process, None)
         for end in snapshot.ended:
@@ -51,7 +55,9 @@ class Census:
             self.ends[end.process] = end
             while len(self.ends) > MAX_ENDS:
                 del self.ends[next(iter(self.ends))]
-        gone = {end.process for end in snapshot.ended}
+        gone = {end.process for end in snapshot.ended} | zombies
+        for process in zombies:
+            self._absent.pop(process, None)
         for process in before - now.keys() - gone:
             ticks = self._absent.get(process, 0) + 1
             if ticks >= ABSENT_TICKS:

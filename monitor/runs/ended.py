@@ -47,7 +47,7 @@ class EndedRuns:
             if kept.run.ended is None or not 0 < late_s <= REFINE_S or not heard & kept.state.everyone:
                 continue
             ended = how_ended(_lasts(kept.state, census, progress), kept.run.ended.seen_s)
-            fused = progress.reading(kept.state.group.members, snapshot.taken_s, snapshot.boot_s)
+            fused = progress.reading(kept.state.group.members)
             run = (
                 kept.run
                 if fused is None

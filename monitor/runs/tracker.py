@@ -88,7 +88,7 @@ class RunTracker:
         main = [member for member in state.group.members if member.role in ("trainer", "server")]
         if any(self._ids.claimed(member.process, state.run_id) for member in main):
             return  # its processes were found to belong to another run: nothing ended
-        fused = self._progress.reading(state.group.members, snapshot.taken_s, snapshot.boot_s)
+        fused = self._progress.reading(state.group.members)
         run = state.run(snapshot, {}, {}, fused, self._energy.energy_j(state.run_id))
         last = next((shown for shown in self._runs if shown.run_id == state.run_id), run)
         held = tuple(gpu.uuid for gpu in snapshot.gpus if gpu.uuid in state.gpu_uuids)
@@ -128,7 +128,7 @@ class RunTracker:
     def _show(self, state: RunState, snapshot: Snapshot) -> Run:
         census = self._census
         state.note_disk(census.samples)
-        fused = self._progress.reading(state.group.members, snapshot.taken_s, snapshot.boot_s)
+        fused = self._progress.reading(state.group.members)
         return state.run(snapshot, census.samples, census.on_gpu, fused, self._energy.energy_j(state.run_id))
 
     def _grouped(self, live: list[Run]) -> tuple[Run, ...]:

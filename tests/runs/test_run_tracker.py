@@ -226,6 +226,18 @@ def test_a_process_missed_for_a_moment_has_not_ended() -> None:
     assert one(tracker).ended is not None
 
 
+def test_a_zombie_has_ended() -> None:
+    node = Node(process(100, "python train.py"))
+    tracker = tracked(node)
+    tracker.update(node.tick(step(100, 1000)))
+    node.states = {100: "Z"}
+    for _ in range(5):
+        tracker.update(node.tick())
+    ended = one(tracker).ended
+    assert ended is not None
+    assert ended.how == "finished"
+
+
 def test_ended_runs_are_bounded_and_the_newest_stay_first() -> None:
     node = Node()
     tracker = tracked(node)
