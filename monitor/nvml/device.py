@@ -116,14 +116,18 @@ class Device:
         done = self.reader.read(self.handle, now_s)
         trouble = self._trouble()
         if trouble is not None:
-            self.mark_bad(trouble)
-            return (self._bad_sample(), *self._bad_instances())
+            return self.fail(trouble)
         if self._bad is not None:
             self._recovered()
         if Tier.SLOW in done:
             self._check_instances()
         self._update_groups(done)
         return self._samples(now_s, is_shown=is_shown, shown_instances=shown_instances)
+
+    def fail(self, refusal: Refusal) -> tuple[GpuSample, ...]:
+        """The rows of a GPU that does not answer, for this reason."""
+        self.mark_bad(refusal)
+        return (self._bad_sample(), *self._bad_instances())
 
     def close(self) -> None:
         """Give back what the driver holds for us."""

@@ -12,7 +12,7 @@ from monitor.nvml.abilities import abilities
 from monitor.nvml.binding import Answer, Binding, load_binding
 from monitor.nvml.calls import Caller
 from monitor.nvml.device import PLACEHOLDER, Device, Tools, read_identity, read_uuid
-from monitor.nvml.errors import Refusal, opening_sentence
+from monitor.nvml.errors import ANSWER_BROKEN, Refusal, opening_sentence
 from monitor.nvml.events import EventWatch
 from monitor.nvml.links import read_links
 from monitor.nvml.machine import Machine
@@ -92,7 +92,7 @@ class Driver:
         shown = frozenset(watch.gpu_uuids) if watch.view == "gpu" else frozenset()
         samples: list[GpuSample] = []
         for device in self._devices:
-            samples.extend(device.read(is_shown=device.identity.uuid in shown, shown_instances=shown))
+            samples.extend(_read(device, shown))
         self._measure_pcie(self._tools, shown)
         self._after_reading(self._tools)
         return tuple(samples)
@@ -249,6 +249,9 @@ class Driver:
             for device in self._devices:
                 device.is_stale = False
             self._devices = self._enumerate(tools, known)
+            for device in self._devices:
+                if device.handle is not None:
+                    tools.events.register(device.identity.uuid, device.handle)
             return True
         changed = False
         for position, device in enumerate(self._devices):
@@ -261,6 +264,7 @@ class Driver:
                     device.mark_bad(_UNLISTED)  # another GPU has its number now
                     continue
                 self._devices[position], changed = fresh, True
+                tools.events.register(uuid, fresh.handle)
         return changed
 
     def _publish(self) -> None:
@@ -296,6 +300,14 @@ class Driver:
             )
             for identity in self._sleeping
         )
+
+
+def _read(device: Device, shown: frozenset[str]) -> tuple[GpuSample, ...]:
+    """One device's samples; should reading it fail in a way that nobody thought of, the others are still shown."""
+    try:
+        return device.read(is_shown=device.identity.uuid in shown, shown_instances=shown)
+    except Exception:
+        return device.fail(ANSWER_BROKEN)
 
 
 def _text(answer: Answer) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 from monitor.clock import Clock
 from monitor.nvml.binding import Answer, Handle
 from monitor.nvml.calls import Caller
-from monitor.nvml.errors import TIMEOUT, Refusal
+from monitor.nvml.errors import NOT_SUPPORTED, REFUSALS, TIMEOUT, Refusal
 from monitor.types.gpu import XidEvent
 
 _XID = 0x8
@@ -37,6 +37,7 @@ class EventWatch:
         self._uuids: dict[int, str] = {}
         self._xids: dict[str, deque[XidEvent]] = {}
         self._seen: dict[str, tuple[XidEvent, ...]] = {}
+        self._event_set: Handle = None
         self._thread: threading.Thread | None = None
         self.refusal: Refusal | None = None
 
@@ -46,23 +47,29 @@ class EventWatch:
         if isinstance(event_set, Refusal):
             self.refusal = event_set
             return
-        registered = 0
+        self._event_set = event_set
         for uuid, handle in devices:
-            supported = self._caller.call("nvmlDeviceGetSupportedEventTypes", handle)
-            if isinstance(supported, Refusal) or not supported & _XID:
-                self.refusal = supported if isinstance(supported, Refusal) else self.refusal
-                continue
-            answer = self._caller.call("nvmlDeviceRegisterEvents", handle, _XID, event_set)
-            if isinstance(answer, Refusal):
-                self.refusal = answer
-                continue
-            self._uuids[handle_number(handle)] = uuid
-            registered += 1
-        if not registered:
+            self.register(uuid, handle)
+        if not self._uuids:
+            self._event_set = None
             self._caller.call("nvmlEventSetFree", event_set)
             return
         self._thread = threading.Thread(target=self._wait, args=(event_set,), name="nvml-events", daemon=True)
         self._thread.start()
+
+    def register(self, uuid: str, handle: Handle) -> None:
+        """Wait for the events of one more device; a handle that is registered already is left as it is."""
+        if self._event_set is None or handle_number(handle) in self._uuids:
+            return
+        supported = self._caller.call("nvmlDeviceGetSupportedEventTypes", handle)
+        if isinstance(supported, Refusal) or not supported & _XID:
+            self.refusal = supported if isinstance(supported, Refusal) else REFUSALS[NOT_SUPPORTED]
+            return
+        answer = self._caller.call("nvmlDeviceRegisterEvents", handle, _XID, self._event_set)
+        if isinstance(answer, Refusal):
+            self.refusal = answer
+            return
+        self._uuids[handle_number(handle)] = uuid
 
     @property
     def is_waiting(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import struct
 from collections.abc import Sequence
 
@@ -50,7 +51,8 @@ def _number(kind: int, raw: int) -> int | float | Refusal:
         return raw & 0xFFFFFFFF
     packed = raw.to_bytes(8, "little")
     if kind == 0:
-        return float(struct.unpack("<d", packed)[0])
+        value = float(struct.unpack("<d", packed)[0])
+        return value if math.isfinite(value) else ANSWER_BROKEN
     if kind == 4:
         return int.from_bytes(packed, "little", signed=True)
     if kind == 5:

@@ -7,6 +7,7 @@ import dataclasses
 _LISTS = tuple(f"nvmlDeviceGet{word}RunningProcesses" for word in ("Compute", "Graphics", "MPSCompute"))
 _THIRD = tuple(f"{name}_v3" for name in _LISTS)
 _GPM = ("nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleFree", "nvmlGpmSampleGet", "nvmlGpmMetricsGet")
+_NEWEST = ("nvmlDeviceGetTemperatureV", "nvmlDeviceGetNumaNodeId")
 _PROTECTED = ("nvmlDeviceGetConfComputeMemSizeInfo", "nvmlDeviceGetRunningProcessDetailList")
 
 
@@ -32,13 +33,13 @@ GENERATIONS = {
     "525": Generation(
         "525.147.05",
         frozenset((
-            *_PROTECTED, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetTemperatureV", "nvmlDeviceGetNumaNodeId",
+            *_PROTECTED, *_NEWEST, "nvmlDeviceGetCurrentClocksEventReasons",
         )),
         last_field=184,
     ),
     "535": Generation(
         "535.54.03",
-        frozenset(("nvmlDeviceGetRunningProcessDetailList", "nvmlDeviceGetTemperatureV", "nvmlDeviceGetNumaNodeId")),
+        frozenset(("nvmlDeviceGetRunningProcessDetailList", *_NEWEST)),
         last_field=200,
         has_long_rows=True,
     ),
