@@ -52,7 +52,7 @@ class _Followed:
 
     @property
     def path(self) -> str:
-        """Through the descriptor: right in containers and for deleted files, and never a link that somebody put there."""
+        """Through the descriptor: right in containers and for deleted files, never a link that somebody put there."""
         return f"/proc/{self.holder_pid}/fd/{self.open_file.descriptor}"
 
 

@@ -71,7 +71,7 @@ class StepFusion:
     _order: int = 0
 
     def update(self, event: StepEvent, boot_s: float | None = None) -> None:
-        """Take one event, seen at `boot_s` by the stream's clock for durations (without it the wall clock stands in)."""
+        """Take one event, seen at `boot_s` by the stream's clock for durations (else the wall clock stands in)."""
         self._order += 1
         now_s = event.seen_s if boot_s is None else boot_s
         for value in event.values:

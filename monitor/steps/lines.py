@@ -1,4 +1,4 @@
-"""Bytes as they arrive become short, clean lines: carriage returns, line ends, escape codes and holes are dealt with here."""
+"""Bytes as they arrive become short, clean lines: without carriage returns, line ends, escape codes and holes."""
 
 from __future__ import annotations
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 MAX_POINTS = 256
 WARM_UP_STEPS = 10
-"""Of these first steps, those that took `WARM_UP_RATIO` of an ordinary one are left out: they compile and fill caches."""
+"""Of these first steps, those that took `WARM_UP_RATIO` of an ordinary one are left out: they compile, fill caches."""
 WARM_UP_RATIO = 1.5
+LEAST_STEPS = 1e-6
+"""Fractions of an epoch count as steps here; anything smaller is rounding."""
 SKIP_RATIO = 0.1
 """Steps that took less than this share of an ordinary one were skipped on resume, not made."""
 SKIP_STEPS = 10
@@ -98,7 +100,7 @@ class Pace:
         return [
             _Interval(points[i][0] - points[i - 1][0], points[i][1] - points[i - 1][1], points[i][3], points[i - 1][1])
             for i in range(1, len(points))
-            if points[i][2] and points[i][1] > points[i - 1][1]
+            if points[i][2] and points[i][1] - points[i - 1][1] >= LEAST_STEPS
         ]
 
     def _thin(self) -> None:
@@ -131,7 +133,7 @@ def _median(values: list[tuple[float, float]]) -> float:
 
 
 def _coarse(resolution_s: float, base: float) -> float:
-    """How wrong the time of a point may be: by one step (counts are taken when the clock turns), or by the clock's tick."""
+    """How wrong a point's time may be: by one step (counts are taken when the clock turns), or by the clock's tick."""
     return min(resolution_s, max(base, 0.1))
 
 

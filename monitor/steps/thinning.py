@@ -8,10 +8,10 @@ from monitor.types.steps import StepEvent
 
 
 def thin(events: list[StepEvent], most: int) -> list[StepEvent]:
-    """At most `most` readings of each counter, in order: the first, the last, and evenly chosen ones with a time between.
+    """About `most` readings of each counter, in order: the first, the last, and evenly chosen ones with a time between.
 
-    Events without a counter (phases, figures, ends) stay, but of runs of the same kind only the last. The line itself is
-    kept with the last reading only.
+    Events without a counter (phases, ends) stay, of figures alone the last. The line itself is kept with the last
+    reading only.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     kept: set[int] = set()

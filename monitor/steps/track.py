@@ -16,6 +16,8 @@ STAMP_RESOLUTION_S = 0.001
 WATCHED_RESOLUTION_S = 0.1
 GOOD_CLOCK_RATIO = 0.01
 """A source's own clock is kept to while it can be wrong by no more than this."""
+MAX_RATIO = 4096
+"""Nobody accumulates more micro-batches than this."""
 SILENT_S = 600.0
 PRINTED_NOTE = "step time as the log prints it: pauses are not in it"
 
@@ -191,10 +193,12 @@ class Track:
         if "epoch" in (self.unit, chosen.unit) or chosen.step <= 0 or self.step <= 0:
             return "" if self.unit == chosen.unit else f"counts {self.unit.replace('_', ' ')}s"
         for small, large in ((chosen, self), (self, chosen)):
+            if large.step > MAX_RATIO * small.step:
+                continue
             ratio = round(large.step / small.step)
             same = small.total is not None and large.total == ratio * small.total
             told = (small.unit, large.unit) == ("optimizer_step", "micro_batch")
-            if 2 <= ratio <= 4096 and abs(large.step - ratio * small.step) <= ratio and (same or told):
+            if ratio >= 2 and abs(large.step - ratio * small.step) <= ratio and (same or told):
                 return f"{ratio} counts of {large.source} for one of {small.source}: gradient accumulation"
         if abs(self.step - chosen.step) > max(2.0, 0.01 * chosen.step):
             return f"says {self.step:g}, the one used says {chosen.step:g}"

@@ -10,10 +10,11 @@ from monitor.steps.formats.numbers import count, duration_s, exact
 _NUMBER = r"\d[\d.,_]{0,31}[kMGTP]?"
 _CLOCKS = re.compile(
     r"\[(?P<elapsed>[\d:]{4,20})(?:<(?P<left>\?|\d{1,6} days?, [\d:]{4,20}|[\d:]{4,20}))?"
-    rf"(?:, {{0,4}}(?P<rate>\?|{_NUMBER}) {{0,2}}(?P<unit>[^\s/,\]=]{{0,16}})/(?P<per>[^\s,\]=]{{1,16}}))?(?P<rest>[^\]]{{0,2048}})\]"
+    rf"(?:, {{0,4}}(?P<rate>\?|{_NUMBER}) {{0,2}}(?P<unit>[^\s/,\]=]{{0,16}})/(?P<per>[^\s,\]=]{{1,16}}))?"
+    r"(?P<rest>[^\]]{0,2048})\]"
 )
 _OF = re.compile(rf"({_NUMBER})/({_NUMBER}|\?)\s*$")
-_ALONE = re.compile(rf"({_NUMBER})([A-Za-z_]{{1,16}})\s*$")
+_ALONE = re.compile(rf"({_NUMBER}) ?([A-Za-z_]{{1,16}})\s*$")
 _PERCENT = re.compile(r"\d{1,3}%\s*$")
 
 

@@ -12,15 +12,15 @@ from monitor.types.steps import StepEvent
 _PREFIX = r"^(?:\[?rank ?\d+\]?:? ?|\([^)]{1,60}\) )?"
 # Plain words that every line is searched for first; the patterns are tried only on lines that hold one.
 _HINTS = re.compile(
-    r"memory|cancelled|killed|interrupt|traceback|error|train|finished|completed|complete|exit|signal|time limit",
+    r"memory|cancelled|killed|interrupt|traceback|error|train|finished|complete|exit|signal|alloc|limit|oom",
     re.IGNORECASE,
 )
 _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "out_of_memory",
         re.compile(
-            r"CUDA out of memory|torch(?:\.cuda)?\.OutOfMemoryError|CUDA error: out of memory|RESOURCE_EXHAUSTED: Out of memory"
-            r"|CUBLAS_STATUS_ALLOC_FAILED|oom[-_ ]kill|Out Of Memory handler"
+            r"CUDA out of memory|torch(?:\.cuda)?\.OutOfMemoryError|CUDA error: out of memory"
+            r"|RESOURCE_EXHAUSTED: Out of memory|CUBLAS_STATUS_ALLOC_FAILED|oom[-_ ]kill|Out Of Memory handler"
         ),
     ),
     ("time_limit", re.compile(r"CANCELLED AT \S+ DUE TO TIME LIMIT|DUE TO TIME LIMIT")),
@@ -29,7 +29,8 @@ _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
         re.compile(
             r"slurmstepd: error: .{0,80}CANCELLED|(?:^|\W)Killed(?:\s*$|\s{2,})|^KeyboardInterrupt|"
             + _PREFIX[1:]
-            + r"KeyboardInterrupt\s*$|exit status 137|SignalException: .{0,60}got signal|Received SIGTERM|terminated by signal 9"
+            + r"KeyboardInterrupt\s*$|exit status 137|SignalException: .{0,60}got signal|Received SIGTERM"
+            r"|terminated by signal 9"
         ),
     ),
     ("error", re.compile(_PREFIX + r"(?:Traceback \(most recent call last\):|.{0,80}ChildFailedError)")),
@@ -57,11 +58,11 @@ class EndingsFormat:
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:  # noqa: ARG002
         """An end, with the line that tells it."""
-        if not line.whole or _HINTS.search(line.text) is None:
-            self._ignored = False
-            return ()
         if line.text.startswith("Exception ignored in"):
             self._ignored = True  # the traceback that follows ended nothing
+            return ()
+        if _HINTS.search(line.text) is None:
+            self._ignored = False
             return ()
         how = next((how for how, pattern in _ENDINGS if pattern.search(line.text)), None)
         if how is None or (how == "error" and self._ignored):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from monitor.steps.formats.bar_text import last_bar
 from monitor.steps.formats.figures import figures
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.formats.numbers import count, duration_s
@@ -24,24 +25,28 @@ MAX_SERIES = 32
 
 _NUMBER = r"\d[\d,_]{0,20}"
 _STEP = re.compile(
-    r"(?<![\w/.])(?P<label>(?:global|optimizer|train|training|iteration|update|total)?[ _-]?(?:steps?|iters?|iterations?|itr)"
-    r"|global_step|updates?|num_updates|batch(?:es)?|it)\b[ \t]{0,6}[:=#(\[]?[ \t]{0,10}"
+    r"(?<![\w/.])(?P<label>(?:global|optimizer|train|training|iteration|update|total)?[ _-]?"
+    r"(?:steps?|iters?|iterations?|itr)|global_step|updates?|num_updates|batch(?:es)?|it)\b"
+    r"[ \t]{0,6}[:=#(\[]?[ \t]{0,10}"
     rf"(?P<n>{_NUMBER})(?![\w.%]*[A-Za-z])(?:[ \t]{{0,8}}(?:/|of)[ \t]{{0,8}}(?P<total>{_NUMBER}))?",
     re.IGNORECASE,
 )
 _EPOCH = re.compile(
-    r"(?<![\w/.])ep(?:och)?s?\b[ \t]{0,4}[:=#(\[]{0,2}[ \t]{0,6}(?P<n>\d{1,9})(?!\.?\d)(?:[ \t]{0,4}(?:/|of)[ \t]{0,4}(?P<total>\d{1,9}))?"
+    r"(?<![\w/.])ep(?:och)?s?\b[ \t]{0,4}[:=#(\[]{0,2}[ \t]{0,6}(?P<n>\d{1,9})(?!\.?\d)"
+    r"(?:[ \t]{0,4}(?:/|of)[ \t]{0,4}(?P<total>\d{1,9}))?"
     r"\]?(?:[ \t]{0,2}\[[ \t]{0,6}(?P<batch>\d{1,9})[ \t]{0,2}/[ \t]{0,6}(?P<batches>\d{1,9})\b)?",
     re.IGNORECASE,
 )
 _BRACKET = re.compile(rf"^.{{0,64}}?\[[ \t]{{0,6}}(?P<n>{_NUMBER})[ \t]{{0,2}}/[ \t]{{0,6}}(?P<total>{_NUMBER})\]")
 _ELAPSED = re.compile(r"\b(?:train_time|elapsed|time_elapsed|total_time)[:= ]{1,3}(?P<n>[\d.:]{1,16})(?P<unit>ms|s)?\b")
 _EACH = re.compile(
-    r"\b(?:elapsed time per iteration \(ms\)|step_time|iter_time|time|dt)[ \t]{0,3}[:= ][ \t]{0,4}(?P<n>\d{1,9}(?:\.\d{1,6})?)(?P<unit>ms|s)?\b"
+    r"\b(?:elapsed time per iteration \(ms\)|step_time|iter_time|time|dt)[ \t]{0,3}[:= ][ \t]{0,4}"
+    r"(?P<n>\d{1,9}(?:\.\d{1,6})?)(?P<unit>ms|s)?\b"
 )
 _SECONDS = re.compile(r"\[(?P<n>\d{1,7}(?:\.\d{1,4})?)s\]|\btime taken: (?P<m>\d{1,7}(?:\.\d{1,4})?)s", re.IGNORECASE)
 _HELD_OUT = re.compile(
-    r"(?:\b|_)(?:e?val|eval\w*|valid\w*|test\w*|predict\w*|best|saved?|saving|checkpoint|resum\w*|load\w*)\W{0,3}$",
+    r"(?:\b|_)(?:e?val|eval\w*|valid\w*|test\w*|predict\w*|best|saved?|saving|checkpoint|resum\w*|load\w*)"
+    r"(?:\W{1,3}(?:at|after|from|to|in|for))?\W{0,3}$",
     re.I,
 )
 _QUICK = re.compile(r"\d")
@@ -78,7 +83,7 @@ class StepLineFormat:
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """A counter, and what stood back until it was believed."""
         content = line.text
-        if _QUICK.search(content) is None or ("|" in content and "%|" in content):
+        if _QUICK.search(content) is None or last_bar(content) is not None:
             return ()
         values = figures(content)
         found = self._find(content, values, text, whole=line.whole)
@@ -99,7 +104,7 @@ class StepLineFormat:
             series.held = [*series.held, event][-RISES_TO_BELIEVE:]
             return ()
         held, series.held = series.held, []
-        return tuple(msgspec.structs.replace(e, confidence=event.confidence) for e in held) + (event,)
+        return (*(msgspec.structs.replace(e, confidence=event.confidence) for e in held), event)
 
     def _find(self, content: str, values: tuple[StepValue, ...], text: FileText, *, whole: bool) -> _Found | None:
         epoch = _EPOCH.search(content)

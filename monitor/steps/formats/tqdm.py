@@ -29,6 +29,8 @@ class _Bar:
     total: float | None
     n: float = -1.0
     elapsed_s: float | None = None
+    earlier_s: float = 0.0
+    """What the clocks of the bars before this one said at last: one clock over all epochs."""
     longest_s: float = 0.0
     advances: int = 0
     runs: int = 1
@@ -95,7 +97,7 @@ class TqdmFormat:
                 total=count.total,
                 total_source=count.total_source,
                 epoch=count.epoch,
-                elapsed_s=printed.elapsed_s if edge and printed.exact else None,
+                elapsed_s=bar.earlier_s + (printed.elapsed_s or 0.0) if edge and printed.exact else None,
                 seconds_per_step=printed.seconds_per_step,
                 seen_s=origin.seen_s,
                 values=values,
@@ -137,6 +139,8 @@ class TqdmFormat:
             later = kind.epoch is not None and bar.kind.epoch is not None and kind.epoch > bar.kind.epoch
             bar.before = bar.before + bar.n if later else 0.0
             bar.runs += 1
+            if printed.elapsed_s is not None and bar.elapsed_s is not None and printed.elapsed_s < bar.elapsed_s:
+                bar.earlier_s = bar.earlier_s + bar.elapsed_s if ended or later else 0.0
             bar.elapsed_s = None
         edge = printed.n == 0 and printed.elapsed_s == 0
         if bar.elapsed_s is not None and printed.elapsed_s is not None:
