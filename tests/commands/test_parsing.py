@@ -74,7 +74,7 @@ class _FakeAgent:
 
 
 def test_an_agent_that_fits_is_taken_and_another_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[_FakeAgent] = []
+    made: list[Any] = []
 
     def spawned(_wish: object) -> Any:
         made.append(_FakeAgent())

@@ -197,7 +197,7 @@ def test_foreign_files_of_our_names_do_no_harm(argv: list[str], home: dict[str, 
         "msgspec.py",
         "click.py",
     ):
-        (folder / name).write_text("raise SystemExit('a foreign file was run')\n")
+        (folder / f"{name}.py").write_text("raise SystemExit('a foreign file was run')\n")
     (folder / "train.log").write_text("step 3/100 loss 2.0\n")
     env = {**home, "PATH": f"/tmp/\x1b[2J[/x]:{home['PATH']}"}
     done = run(*argv, env=env, cwd=folder)
@@ -207,7 +207,8 @@ def test_foreign_files_of_our_names_do_no_harm(argv: list[str], home: dict[str, 
 
 
 def _no_gpu(output: bytes) -> bool:
-    return json.loads(output)["gpus"] == []
+    found: dict[str, Any] = json.loads(output)
+    return found["gpus"] == []
 
 
 @pytest.mark.slow
