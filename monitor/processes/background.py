@@ -50,9 +50,9 @@ class Background(Generic[K, V]):
             return key in self._waiting
 
     def _ask_again(self, key: K) -> threading.Event | None:
-        done = self._waiting.get(key)
-        if done is not None or len(self._waiting) >= MAX_WAITING:
-            return done
+        """Ask on a new thread, unless that is going on already: who waits for a dead one waits once, not each time."""
+        if key in self._waiting or len(self._waiting) >= MAX_WAITING:
+            return None
         done = self._waiting[key] = threading.Event()
         threading.Thread(target=self._run, args=(key, done), name="traintop-background", daemon=True).start()
         return done

@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 _PYTHON = re.compile(r"(?:python|pypy|pythonw)[0-9.]*[a-z]?(?:\.exe)?")
 _OTHER_INTERPRETERS = frozenset({"julia", "Rscript", "R", "lua", "luajit", "th", "octave"})
+_WRAPPERS = frozenset(
+    {
+        "pdb", "cProfile", "profile", "trace", "debugpy", "memory_profiler", "kernprof", "line_profiler", "scalene",
+        "coverage", "viztracer", "ipython", "ipython3", "torch.utils.bottleneck", "ddtrace-run",
+    }
+)  # fmt: skip
+"""Modules and scripts that run another script in the same process: its name is the one that counts."""
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 
 
@@ -58,12 +65,24 @@ def read_command(argv: tuple[str, ...], executable: str = "") -> Command:
         word = argv[position]
         if word == "-m" and python:
             module = argv[position + 1] if position + 1 < len(argv) else ""
-            return Command(program, True, True, "", module, False, argv[position + 2 :])
+            return _unwrapped(Command(program, True, True, "", module, False, argv[position + 2 :]), module)
         if word.startswith("-m") and python and len(word) > 2:
             return Command(program, True, True, "", word[2:], False, argv[position + 1 :])
         if word == "-" or re.fullmatch(r"-[A-Za-z]*c", word) or word == "-e":
             return Command(program, python, True, "", "", True, argv[position + 1 :])
         if not word.startswith("-"):
-            return Command(program, python, True, word, "", False, argv[position + 1 :])
+            command = Command(program, python, True, word, "", False, argv[position + 1 :])
+            return _unwrapped(command, word.rsplit("/", 1)[-1])
         position += 2 if word in _WITH_VALUE else 1
     return Command(program, python, True, "", "", True, ())
+
+
+def _unwrapped(command: Command, name: str) -> Command:
+    """The command that a debugger or profiler runs, if this is one and its script can be told."""
+    if name not in _WRAPPERS:
+        return command
+    for position, word in enumerate(command.arguments[:64]):
+        if word.endswith(".py"):
+            arguments = command.arguments[position + 1 :]
+            return Command(command.program, command.python, True, word, "", False, arguments)
+    return command

@@ -88,6 +88,8 @@ class FactsReader:
         status = parse_status(self._bytes(pid, "status", missing, "uid"))
         mine = status.uid is not None and status.uid == self._uid
         command = self._bytes(pid, "cmdline", missing, "argv", MAX_COMMAND_BYTES)
+        if not command and before is not None:
+            return before, None  # it is ending: a dead process has no command line, and what was known is still true
         descriptors = self._descriptors(pid, mine or self._uid == 0, missing)
         facts = ProcessFacts(
             process=identity,

@@ -69,12 +69,7 @@ class Family:
 
     def _alone(self, relative: Relative) -> Choice:
         choice = relative.choice
-        if (
-            relative.on_gpu
-            and choice.kind in ("other", "worker", "launcher")
-            and choice.python
-            and not relative.service
-        ):
+        if relative.on_gpu and choice.kind in ("other", "worker") and choice.python and not relative.service:
             return Choice("training", "Python process on a GPU", python=True)
         return choice
 

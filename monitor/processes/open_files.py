@@ -52,6 +52,8 @@ def _kind(target: str) -> str:
         return "terminal"
     if target == "/dev/null":
         return "null"
+    if target.startswith("/dev/shm/"):  # noqa: S108 - a name that is compared
+        return "deleted_file" if target.endswith(_DELETED) else "file"
     if target.startswith("/") and not target.startswith(_SKIPPED):
         return "deleted_file" if target.endswith(_DELETED) else "file"
     return "other"
@@ -95,7 +97,8 @@ def read_descriptors(proc: ProcDirectory, pid: int) -> Descriptors:
         role = _ROLES.get(descriptor)
         if role is None:
             bare = target.removesuffix(_DELETED)
-            if kind not in ("file", "deleted_file") or bare.endswith(_NOT_TEXT) or looked_at >= MAX_FILES:
+            text = kind in ("file", "deleted_file") and not target.startswith("/dev/shm/")  # noqa: S108 - as above
+            if not text or bare.endswith(_NOT_TEXT) or looked_at >= MAX_FILES:
                 continue
             looked_at += 1
             if not _for_writing(proc, pid, descriptor):

@@ -148,8 +148,10 @@ def launcher(command: Command) -> str:
         command.name.endswith("launch") or command.arguments[:1] == ("launch",)
     ):
         return "launcher accelerate"
-    if command.program in ("uv", "poetry", "pdm", "conda", "mamba", "pixi") and "run" in command.arguments[:3]:
-        return f"launcher {command.program} run"
+    if command.name in ("uv", "poetry", "pdm", "conda", "mamba", "pixi") and "run" in command.arguments[:3]:
+        return f"launcher {command.name} run"
+    if command.script.endswith("debugpy/launcher"):
+        return "launcher debugpy"
     return ""
 
 

@@ -58,6 +58,7 @@ _SERVICE_WORDS = word_set(
     "generate chat bot demo "
     "eval evaluate benchmark bench worker dashboard"
 )
+_DAEMON_WORDS = word_set("operator controller server service agent exporter manager scheduler proxy ui ctl")
 _WORKER_MARKS = (
     "multiprocessing.spawn",
     "multiprocessing.forkserver",
@@ -75,8 +76,6 @@ class Candidate:
     """What is known of a process when it is judged."""
 
     argv: tuple[str, ...]
-    name: str = ""
-    """comm"""
     executable: str = ""
     mine: bool = False
     rank: str = ""
@@ -139,14 +138,29 @@ def _training_options(arguments: tuple[str, ...]) -> str:
     return ""
 
 
+def _training_file(command: Command) -> str:
+    """A settings file among the arguments whose name speaks of training, for a script that does not speak of others."""
+    if sounds_like_service(command) or _WORD.split(command.name)[0] in _ABOUT_TRAINING:
+        return ""
+    for word in command.arguments[:32]:
+        name = word.rsplit("=", 1)[-1].rsplit("/", 1)[-1].lower()
+        stem, dot, suffix = name.rpartition(".")
+        if dot and suffix in ("yaml", "yml", "json", "toml") and training_name(stem):
+            return name
+    return ""
+
+
 def _by_words(command: Command) -> str:
     """The words of a command that say it trains."""
     if command.module and any(training_name(part) for part in command.module.lower().split(".")[-2:]):
         return f"module {command.module}"
-    if not command.inline and not command.module and training_name(command.name):
+    daemon = not command.interpreted and not _DAEMON_WORDS.isdisjoint(_WORD.split(command.name))
+    if not command.inline and not command.module and not daemon and training_name(command.name):
         return f"named {(command.script or command.program).rsplit('/', 1)[-1]}"
     if not command.interpreted:
         return ""
+    if config := _training_file(command):
+        return f"given {config}"
     positional = [word for word in command.arguments[:3] if not word.startswith("-")][:1]
     if positional and positional[0].lower() in _SUBCOMMANDS:
         return f"argument {positional[0]}"
@@ -182,7 +196,8 @@ def choose(candidate: Candidate) -> Choice:
         return Choice("serving", why, python=command.python)
     if why := launcher(command):
         return Choice("launcher", why, python=command.python)
-    if command.name in NEVER_PROGRAMS or command.module.split(".", 1)[0] in NEVER_MODULES:
+    tool = command.name in NEVER_PROGRAMS and not command.script.endswith(".py")  # hf is a tool, hf.py a user's script
+    if tool or command.module.split(".", 1)[0] in NEVER_MODULES:
         return Choice("other", python=command.python)
     if command.program in NEVER_PROGRAMS:
         return OTHER

@@ -29,6 +29,7 @@ SETTLED_S = 5.0
 MAX_MAPS_BYTES = 1 << 20
 MAX_ENTRIES = 100_000
 
+_RANKS = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 _LIBRARIES: tuple[tuple[bytes, str], ...] = (
     (b"/libtorch_cpu.so", "libtorch"),
     (b"/libtorch.so", "libtorch"),
@@ -121,6 +122,7 @@ class ProcessTable:
             self._unseen.clear()
             self._todo = pids
         else:
+            self._unseen &= self._found  # who comes later under the pid of one that has gone is new
             self._todo = [pid for pid in pids if pid not in self._unseen and self._undecided(self._entries.get(pid))]
 
     def _undecided(self, entry: Entry | None) -> bool:
@@ -199,7 +201,6 @@ class ProcessTable:
             libraries = self._libraries(entry.identity.pid) or libraries
         entry.candidate = Candidate(
             argv=candidate.argv,
-            name=candidate.name,
             executable=candidate.executable,
             mine=entry.mine,
             rank=candidate.rank,
@@ -251,7 +252,8 @@ class ProcessTable:
             environment = allowed_environment(self._proc.read(pid, "environ", MAX_BLOCK_BYTES))
         except OSError:
             return "", "", ""
-        return tuple(value_of(environment, name)[:16] for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE"))  # type: ignore[return-value]
+        rank, local_rank, world_size = (value_of(environment, name)[:16] for name in _RANKS)
+        return rank, local_rank, world_size
 
     def _libraries(self, pid: int) -> tuple[str, ...]:
         try:

@@ -297,6 +297,18 @@ def test_a_process_that_ends_while_its_facts_are_read_leaves_none(
     assert source.read(NOBODY).facts == ()
 
 
+def test_a_dying_process_keeps_what_was_known(proc: FakeProc, clock: ManualClock) -> None:
+    proc.add(10, ["python", "train.py"])
+    source = reader(proc, clock)
+    before = source.read(NOBODY).facts
+    proc.add(10, [], name=b"python", state="Z", exe="/none")
+    clock.advance(60)
+    reading = source.read(NOBODY)
+    assert reading.facts == before
+    assert reading.samples[0].state == "Z"
+    assert reading.samples[0].rss_bytes is None
+
+
 def test_hidden_and_missing_processes_break_nothing(proc: FakeProc, clock: ManualClock) -> None:
     """hidepid=1 lists a pid whose files cannot be read; hidepid=2 does not list it at all."""
     (proc.root / "30").mkdir()

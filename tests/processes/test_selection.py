@@ -46,6 +46,13 @@ def kind(line: str) -> str:
         "python3 train_monitor.py",
         "python trainer_v2.py",
         "pypy3 train.py",
+        "python hf.py --epochs 3",
+        "python -m cProfile -o x.prof train.py",
+        "python -m pdb train.py",
+        f"{PY} /x/debugpy --connect 127.0.0.1:5 --configure-qt none /home/me/train.py --lr 1",
+        f"{PY} /opt/conda/bin/ipython train.py",
+        "python main.py --config configs/finetune_llama.yaml",
+        "python run.py +experiment=x config=train.json",
     ],
 )
 def test_trains(line: str) -> None:
@@ -105,6 +112,10 @@ def test_trains(line: str) -> None:
         "code train.py",
         "node train.js",
         "make train",
+        "/usr/local/bin/training-operator --port 8080",
+        f"{PY} eval.py --config train.yaml",
+        f"{PY} -m debugpy.adapter --for-server 5",
+        f"{PY} -m pdb",
     ],
 )
 def test_does_not_train(line: str) -> None:
@@ -145,6 +156,8 @@ def test_serves(line: str, server: str) -> None:
         ("mpirun -np 8 python train.py", "launcher"),
         ("srun python train.py", "launcher"),
         ("uv run train.py", "launcher"),
+        (f"{PY} /opt/conda/bin/conda run -n x python train.py", "launcher"),
+        (f"{PY} /x/debugpy/launcher 5 -- train.py", "launcher"),
         (f"{PY} -m ipykernel_launcher -f /x/kernel.json", "notebook"),
         (f"{PY} -m ipykernel -f /x/kernel.json", "notebook"),
         (f"{PY} -c 'from multiprocessing.spawn import spawn_main; spawn_main()' --multiprocessing-fork", "worker"),
