@@ -199,15 +199,13 @@ def _make(forest: _Forest, family: list[Known], roles: dict[ProcessIdentity, str
     if not main:
         return None
     ranks = {one.fact.process: rank_of(one.fact).number for one in family}
-    # a script that starts one training after another is no anchor: each of them is a run of its own
-    launchers = sorted(
-        (one.fact.process for one in family if one.kind == "launcher" and roles[one.fact.process] == "launcher"),
-        key=_age,
-    )
+    launchers = [one for one in family if roles[one.fact.process] == "launcher"]
+    if any(one.kind != "launcher" for one in launchers):
+        launchers = []  # a script may start one training after another: each of them is a run of its own
     leader = min(main, key=lambda one: (_number(ranks[one.fact.process]), _age(one.fact.process)))
     kinds: dict[str, RunKind] = {"trainer": "training", "driver": "training", "server": "serving", "kernel": "notebook"}
     kind = kinds.get(roles[leader.fact.process], "other")
-    anchor = launchers[0] if launchers else min((one.fact.process for one in main), key=_age)
+    anchor = min((one.fact.process for one in launchers or main), key=_age)
     order = {"launcher": 0, "trainer": 1, "server": 1, "kernel": 1, "other": 1, "driver": 1, "worker": 2, "helper": 3}
     named = {"kernel": "trainer", "other": "trainer", "driver": "trainer"}
     members = sorted(

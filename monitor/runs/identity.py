@@ -50,10 +50,6 @@ class RunIds:
                 self._run_of[process] = found
         yield from chosen
 
-    def claimed(self, process: ProcessIdentity, by_other_than: str) -> bool:
-        """Whether this process now belongs to another run."""
-        return self._run_of.get(process, by_other_than) != by_other_than
-
     def keep(self, processes: set[ProcessIdentity]) -> None:
         """Forget all other processes."""
         for process in self._run_of.keys() - processes:

@@ -88,7 +88,7 @@ class Nameable(NamedTuple):
 def name_runs(runs: Sequence[Nameable]) -> dict[str, str]:
     """A name for each run, never empty, never twice, at most 48 cells wide."""
     ordered = sorted(runs, key=lambda run: (run.leader.process.start_ticks, run.leader.process.pid, run.run_id))
-    arguments = {run.run_id: read_arguments(_program_arguments(run.leader)) for run in ordered}
+    arguments = {run.run_id: read_arguments(_told_apart_by(run.leader)) for run in ordered}
     wanted: dict[str, str] = {}
     for family in _families(ordered):
         told = _differences([arguments[run.run_id] for run in family])
@@ -124,7 +124,7 @@ def _own_name(run: Nameable, arguments: Arguments, difference: str) -> str:
     if run.kind == "notebook":
         return f"notebook {_notebook(run.leader)}".strip()
     if run.kind == "other":
-        return _program(run.leader) or _by_user(run.leader)
+        return _program(run.leader) if run.leader.argv else _by_user(run.leader)
     sources: tuple[Callable[[], str], ...] = (
         lambda: _given(arguments.first(_NAME_KEYS)),
         lambda: next(
@@ -194,8 +194,10 @@ def _made_unique(
     return names
 
 
-def _program_arguments(leader: ProcessFacts) -> tuple[str, ...]:
-    return without_rank(read_command(leader.argv, leader.executable or "").arguments)
+def _told_apart_by(leader: ProcessFacts) -> tuple[str, ...]:
+    """The arguments, and the number of an array's task: often all that differs among them."""
+    task = tuple(f"task={one.value}" for one in leader.environment if one.name == "SLURM_ARRAY_TASK_ID")
+    return task + without_rank(read_command(leader.argv, leader.executable or "").arguments)
 
 
 def _program(leader: ProcessFacts) -> str:

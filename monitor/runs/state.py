@@ -41,6 +41,7 @@ class RunState:
     group: Group
     watched_since_s: float
     name: str = ""
+    started_s: float | None = None
     disk_ticks: int = 0
     gpu_uuids: set[str] = field(default_factory=set)
     """All GPUs that it was ever seen on."""
@@ -52,7 +53,10 @@ class RunState:
         """Members came or went."""
         self.group = group
         self.facts = tuple(facts[member.process] for member in group.members if member.process in facts)
-        self.everyone.update(member.process for member in group.members if member.role in (*_MAIN, "launcher"))
+        leading = {member.process for member in group.members if member.role in (*_MAIN, "launcher")}
+        self.everyone |= leading
+        started = [fact.started_s for fact in self.facts if fact.started_s is not None and fact.process in leading]
+        self.started_s = min(started, default=self.started_s)
 
     def note_disk(self, samples: Mapping[ProcessIdentity, ProcessSample]) -> None:
         """Count how long all its trainers have been waiting for the disk."""
@@ -77,7 +81,6 @@ class RunState:
         held_uuids = {one.pairing.gpu_uuid for one in held}
         self.gpu_uuids.update(held_uuids)
         mine = [samples[member.process] for member in group.members if member.process in samples]
-        started = [fact.started_s for fact in self.facts if fact.started_s is not None and self._counts(fact.process)]
         run = Run(
             run_id=self.run_id,
             name=self.name,
@@ -95,7 +98,7 @@ class RunState:
             if leader.container is None
             else leader.container.name or leader.container.container_id or None,
             job_id=job_id(leader),
-            started_s=min(started, default=None),
+            started_s=self.started_s,
             watched_since_s=self.watched_since_s,
             waits_for_disk=self.disk_ticks >= DISK_TICKS,
             energy_j=energy_j,
@@ -105,10 +108,9 @@ class RunState:
         )
         return self._with_steps(run, fused)
 
-    def _counts(self, process: ProcessIdentity) -> bool:
-        return any(member.process == process and member.role in (*_MAIN, "launcher") for member in self.group.members)
-
     def _with_steps(self, run: Run, fused: FusedSteps | None) -> Run:
+        if run.kind == "serving":
+            return run  # its bars are prompts and weights being loaded: never training
         unread: tuple[Missing, ...] = ()
         if run.kind == "training" and (fused is None or fused.step is None):
             trainers = {member.process for member in run.members if member.role in ("trainer", "launcher")}
@@ -130,7 +132,7 @@ class RunState:
             rate_steps=fused.rate_steps,
             rate_spread_ratio=fused.rate_spread_ratio,
             # "ended" while it lives: its closing words were read and its processes have not gone yet
-            phase=fused.phase if run.kind != "serving" else run.phase,
+            phase=fused.phase if run.kind == "training" or fused.step is not None else run.phase,
             phase_since_s=fused.phase_since_s,
             last_step_s=fused.last_step_s,
             values=fused.values,

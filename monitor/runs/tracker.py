@@ -36,6 +36,7 @@ class RunTracker:
         self._ended = EndedRuns()
         self._sweeps: set[tuple[object, ...]] = set()
         self._stepping: frozenset[ProcessIdentity] = frozenset()
+        self._unseen_since_s: dict[int, float] = {}
         self._runs: tuple[Run, ...] = ()
 
     def update(self, message: Message) -> None:
@@ -62,7 +63,7 @@ class RunTracker:
         self._ended.refine(snapshot, self._census, self._progress)
         self._measure_energy(snapshot)
         live = [self._show(state, snapshot) for state in self._live.values()]
-        live += unseen_runs(snapshot, self._boot_id)
+        live += unseen_runs(snapshot, self._boot_id, self._unseen_since_s)
         self._runs = self._grouped(live)
 
     def _regroup(self, snapshot: Snapshot) -> None:
@@ -86,8 +87,8 @@ class RunTracker:
 
     def _end(self, state: RunState, snapshot: Snapshot) -> None:
         main = [member for member in state.group.members if member.role in ("trainer", "server")]
-        if any(self._ids.claimed(member.process, state.run_id) for member in main):
-            return  # its processes were found to belong to another run: nothing ended
+        if any(self._census.lives(member.process) for member in main):
+            return  # its processes were found to belong to another run, or to none: nothing ended
         fused = self._progress.reading(state.group.members)
         run = state.run(snapshot, {}, {}, fused, self._energy.energy_j(state.run_id))
         last = next((shown for shown in self._runs if shown.run_id == state.run_id), run)

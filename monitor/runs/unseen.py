@@ -12,14 +12,19 @@ _PLACES = {"other_namespace": "in another container", "hidden": "hidden by the s
 MAX_RUNS = 64
 
 
-def unseen_runs(snapshot: Snapshot, boot_id: str) -> list[Run]:
-    """One run without members for each such process: nothing is ever signalled or read on the strength of its pid."""
+def unseen_runs(snapshot: Snapshot, boot_id: str, since_s: dict[int, float]) -> list[Run]:
+    """One run without members for each such process: nothing is ever signalled or read on the strength of its pid.
+
+    `since_s` remembers, by pid, when each was first seen.
+    """
     gpus: dict[int, list[str]] = {}
     places: dict[int, tuple[str, str]] = {}
     for pairing in snapshot.pairings:
         if pairing.process is None and pairing.how in _PLACES and len(gpus) < MAX_RUNS:
             gpus.setdefault(pairing.driver_pid, []).append(pairing.gpu_uuid)
             places[pairing.driver_pid] = pairing.how, pairing.detail
+    for pid in since_s.keys() - gpus.keys():
+        del since_s[pid]
     figures = {(gpu.uuid, one.pid): one.used_memory_bytes for gpu in snapshot.gpus for one in gpu.processes}
     runs: list[Run] = []
     for pid, uuids in sorted(gpus.items()):
@@ -35,7 +40,7 @@ def unseen_runs(snapshot: Snapshot, boot_id: str) -> list[Run]:
                 kind="other",
                 gpu_uuids=tuple(uuids),
                 gpu_memory_bytes=sum(known) if len(known) == len(used) else None,
-                watched_since_s=snapshot.taken_s,
+                watched_since_s=since_s.setdefault(pid, snapshot.taken_s),
                 phase="not_training",
                 missing=(Missing(field="members", reason=reason, detail=detail),),
             )

@@ -63,6 +63,11 @@ def test_siblings_with_one_given_name_get_their_differences_behind_it() -> None:
     ) == ["abl lr=3e-4", "abl lr=1e-4"]
 
 
+def test_tasks_of_an_array_are_told_apart_by_their_number() -> None:
+    tasks = [process(100 + task, "python train.py", env={"SLURM_ARRAY_TASK_ID": str(task)}) for task in (3, 4)]
+    assert named(*tasks) == ["task=3", "task=4"]
+
+
 def test_siblings_that_differ_in_nothing_are_told_apart_by_pid() -> None:
     assert named(process(100, "python train.py"), process(101, "python train.py")) == [
         "train.py (100)",

@@ -226,6 +226,34 @@ def test_a_process_missed_for_a_moment_has_not_ended() -> None:
     assert one(tracker).ended is not None
 
 
+def test_the_bars_of_a_server_are_no_steps_and_a_notebook_that_counts_shows_them() -> None:
+    node = Node(process(100, "vllm serve a/b", "serving"), process(101, "python -m ipykernel_launcher", "notebook"))
+    tracker = tracked(node)
+    tracker.update(node.tick(step(100, 5), step(101, 5, seen=node.boot_s)))
+    steps = {run.kind: (run.step, run.phase) for run in tracker.runs()}
+    assert steps == {"serving": (None, "not_training"), "notebook": (5, "training")}
+
+
+def test_trainings_that_one_script_starts_one_after_another_are_runs_of_their_own() -> None:
+    node = Node(
+        process(90, "uv run python sweep_training.py", "launcher"),
+        process(100, "python sweep_training.py", parent=90),
+        process(101, "python train.py --lr 1", parent=100),
+    )
+    tracker = tracked(node)
+    tracker.update(node.tick(step(101, 7)))
+    first = one(tracker)
+    assert [member.role for member in first.members] == ["launcher", "launcher", "trainer"]
+    tracker.update(node.tick(ended=node.end(101)))
+    node.facts[102] = process(102, "python train.py --lr 2", parent=100)
+    tracker.update(node.told())
+    tracker.update(node.tick(step(102, 1)))
+    runs = {run.run_id: run for run in tracker.runs()}
+    assert sorted(run.command for run in runs.values()) == ["python train.py --lr 1", "python train.py --lr 2"]
+    ended = runs[first.run_id].ended
+    assert ended is not None
+
+
 def test_a_zombie_has_ended() -> None:
     node = Node(process(100, "python train.py"))
     tracker = tracked(node)
@@ -389,8 +417,10 @@ def test_what_only_the_driver_names_is_shown_without_members() -> None:
         Pairing(gpu_uuid="GPU-2", driver_pid=42, how="gone"),
     )
     tracker = tracked(node)
-    tracker.update(node.tick())
+    for _ in range(3):
+        tracker.update(node.tick())
     run = one(tracker)
+    assert run.watched_since_s == WALL_S + 1001
     assert (run.name, run.kind, run.members, run.gpu_uuids) == (
         "pid 2721979 in another container",
         "other",
