@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Iterable, Sequence
 
-from monitor.nvml.device import Device, Tools
+from monitor.nvml.device import Device
 from monitor.nvml.errors import Refusal
+from monitor.nvml.identity import Tools
 from monitor.types.messages import Ability
 
 _FIGURES = (

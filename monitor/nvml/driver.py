@@ -11,9 +11,10 @@ from monitor.clock import Clock
 from monitor.nvml.abilities import abilities
 from monitor.nvml.binding import Answer, Binding, load_binding
 from monitor.nvml.calls import Caller
-from monitor.nvml.device import PLACEHOLDER, Device, Tools, read_identity, read_uuid
+from monitor.nvml.device import Device
 from monitor.nvml.errors import ANSWER_BROKEN, Refusal, opening_sentence
 from monitor.nvml.events import EventWatch
+from monitor.nvml.identity import PLACEHOLDER, Tools, read_identity, read_uuid
 from monitor.nvml.links import read_links
 from monitor.nvml.machine import Machine
 from monitor.nvml.throughput import PcieMeter, run_in_thread

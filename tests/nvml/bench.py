@@ -11,7 +11,8 @@ from monitor.nvml.driver import Driver
 from monitor.nvml.machine import Machine
 from monitor.types.gpu import GpuSample
 from monitor.types.requests import Watch
-from tests.fake_nvml.library import FakeGpu, FakeLibrary, installed
+from tests.fake_nvml.gpu import FakeGpu
+from tests.fake_nvml.library import FakeLibrary, installed
 
 OVERVIEW = Watch(view="overview")
 

@@ -12,7 +12,7 @@ from monitor.nvml.calls import Call, Field
 from monitor.nvml.metrics import IDENTITY_METRICS, SAMPLE_METRICS, Tier
 from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.requests import Watch
-from tests.fake_nvml.library import NOT_FOUND, NOT_SUPPORTED, FakeGpu
+from tests.fake_nvml.gpu import NOT_FOUND, NOT_SUPPORTED, FakeGpu
 from tests.nvml.bench import bench
 
 STATIC = (

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from monitor.types.gpu import GpuProcess
-from tests.fake_nvml.library import MEBI, NOT_AVAILABLE, NOT_SUPPORTED, FakeGpu, FakeLibrary
+from tests.fake_nvml.gpu import MEBI, NOT_AVAILABLE, NOT_SUPPORTED, FakeGpu
+from tests.fake_nvml.library import FakeLibrary
 from tests.nvml.bench import bench, write_meminfo
 
 GIB = 1 << 30

@@ -11,7 +11,8 @@ from monitor.stream.codec import encode
 from monitor.types.gpu import ThrottleTime
 from monitor.types.messages import Snapshot
 from tests.fake_nvml.generations import GENERATIONS
-from tests.fake_nvml.library import MEBI, NOT_AVAILABLE, FakeGpu, FakeLibrary
+from tests.fake_nvml.gpu import MEBI, NOT_AVAILABLE, FakeGpu
+from tests.fake_nvml.library import FakeLibrary
 from tests.nvml.bench import bench
 
 

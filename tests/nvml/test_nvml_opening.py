@@ -12,7 +12,8 @@ from monitor.nvml.driver import Driver
 from monitor.nvml.errors import REFUSALS, opening_sentence, refusal_of_code, refusal_of_error
 from monitor.nvml.machine import Machine
 from monitor.sources import DriverInfo, GpuSource
-from tests.fake_nvml.library import FakeGpu, FakeLibrary, installed, no_library
+from tests.fake_nvml.gpu import FakeGpu
+from tests.fake_nvml.library import FakeLibrary, installed, no_library
 from tests.nvml.bench import OVERVIEW, bench
 
 

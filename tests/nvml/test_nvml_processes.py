@@ -18,7 +18,8 @@ from monitor.nvml.errors import REFUSALS, Refusal
 from monitor.nvml.fields import FieldBatch
 from monitor.nvml.processes import ProcessLister
 from monitor.nvml.sums import held_bytes, unattributed_bytes
-from tests.fake_nvml.library import NOT_AVAILABLE, FakeGpu, FakeLibrary, installed
+from tests.fake_nvml.gpu import NOT_AVAILABLE, FakeGpu
+from tests.fake_nvml.library import FakeLibrary, installed
 
 TOTAL = 80 << 30
 PID_MAX = 4194304

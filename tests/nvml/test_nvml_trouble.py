@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fake_nvml.library import NO_PERMISSION, FakeGpu, FakeLibrary
+from tests.fake_nvml.gpu import NO_PERMISSION, FakeGpu
+from tests.fake_nvml.library import FakeLibrary
 from tests.nvml.bench import bench
 
 
