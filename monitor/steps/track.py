@@ -130,16 +130,16 @@ class Track:
                 time_s = now_s - max(0.0, event.seen_s - event.event_s)
         self.changed_boot_s = now_s - max(0.0, event.seen_s - self.changed_s)
         last_s = self._watched.last_s
-        if self._looked_s == now_s:
+        if self._looked_s == event.seen_s:
             self._watched.amend(time_s, step)
             return
-        self._looked_s = now_s
+        self._looked_s = event.seen_s
         self._watched.add(time_s if last_s is None else max(time_s, last_s), step, stalled=self._watched_stalled)
         self._watched_stalled = False
 
     def _amend_time(self, event: StepEvent, now_s: float) -> None:
         """The same count again in the same look, with the time of the file: it was written then, not when we looked."""
-        if event.event_clock == "file_time" and event.event_s is not None and self._looked_s == now_s:
+        if event.event_clock == "file_time" and event.event_s is not None and self._looked_s == event.seen_s:
             self._clock_watched(event, self.step, now_s)
 
     def rate(self) -> TrackRate | None:
