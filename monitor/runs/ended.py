@@ -7,7 +7,6 @@ from monitor.runs.ending import Last, how_ended
 from monitor.runs.naming import MAX_CELLS, cut
 from monitor.runs.progress import Progress
 from monitor.runs.state import RunState, replaced
-from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Snapshot
 from monitor.types.run import Run
@@ -84,13 +83,9 @@ class EndedRuns:
         """What their siblings share, by run."""
         return {run_id: kept.state.group.sibling_key for run_id, kept in self._kept.items()}
 
-    def sibling_keys(self) -> set[tuple[object, ...]]:
-        """All that any siblings share."""
-        return {kept.state.group.sibling_key for kept in self._kept.values()}
-
-    def leaders(self) -> dict[tuple[object, ...], ProcessFacts]:
-        """A process that stands for each group of siblings."""
-        return {kept.state.group.sibling_key: kept.state.group.leader for kept in self._kept.values()}
+    def states(self) -> list[RunState]:
+        """What they were."""
+        return [kept.state for kept in self._kept.values()]
 
 
 def _lasts(state: RunState, census: Census, progress: Progress) -> tuple[Last, ...]:

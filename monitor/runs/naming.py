@@ -85,16 +85,20 @@ class Nameable(NamedTuple):
     job_name: str | None = None
 
 
-def name_runs(runs: Sequence[Nameable]) -> dict[str, str]:
-    """A name for each run, never empty, never twice, at most 48 cells wide."""
-    ordered = sorted(runs, key=lambda run: (run.leader.process.start_ticks, run.leader.process.pid, run.run_id))
-    arguments = {run.run_id: read_arguments(_told_apart_by(run.leader)) for run in ordered}
+def name_runs(runs: Sequence[Nameable], ended: Sequence[Nameable] = ()) -> dict[str, str]:
+    """A name for each run, never empty, never twice, at most 48 cells wide.
+
+    `ended` are siblings of before: they get no name here, but what told a run from them still names it.
+    """
+    ordered = sorted(runs, key=_age)
+    everyone = [*ordered, *sorted(ended, key=_age)]
+    arguments = {run.run_id: read_arguments(_told_apart_by(run.leader)) for run in everyone}
     wanted: dict[str, str] = {}
-    for family in _families(ordered):
+    for family in _families(everyone):
         told = _differences([arguments[run.run_id] for run in family])
         for run, difference in zip(family, told, strict=True):
             wanted[run.run_id] = _own_name(run, arguments[run.run_id], difference)
-    return _made_unique(ordered, wanted, arguments)
+    return _made_unique(ordered, {run.run_id: wanted[run.run_id] for run in ordered}, arguments)
 
 
 def sweep_name(leader: ProcessFacts, count: int) -> str:
@@ -115,6 +119,10 @@ def cut(text: str, cells: int) -> str:
             break
         kept.append(sign)
     return "".join(kept) + "…"
+
+
+def _age(run: Nameable) -> tuple[int, int, str]:
+    return run.leader.process.start_ticks, run.leader.process.pid, run.run_id
 
 
 def _own_name(run: Nameable, arguments: Arguments, difference: str) -> str:

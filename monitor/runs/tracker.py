@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from monitor.runs.census import Census
@@ -98,11 +99,11 @@ class RunTracker:
 
     def _name(self) -> None:
         states = self._live.values()
-        names = name_runs([_nameable(state) for state in states])
+        names = name_runs([_nameable(state) for state in states], [_nameable(state) for state in self._ended.states()])
         for state in states:
             state.name = names[state.run_id]
-        keys = [state.group.sibling_key for state in states if state.group.sibling_key]
-        self._sweeps.update(key for key in keys if keys.count(key) > 1)
+        keys = Counter(state.group.sibling_key for state in states if state.group.sibling_key)
+        self._sweeps.update(key for key, count in keys.items() if count > 1)
 
     def _forget(self, groups: Iterable[Group]) -> None:
         """Drop what belongs to nobody who lives or is remembered."""
@@ -111,7 +112,7 @@ class RunTracker:
         self._energy.keep(self._live.keys() | self._ended.keys().keys())
         for process in [one for one in self._progress.stepping if one not in kept and not self._census.lives(one)]:
             self._progress.forget(process)
-        self._sweeps &= {state.group.sibling_key for state in self._live.values()} | self._ended.sibling_keys()
+        self._sweeps &= {state.group.sibling_key for state in self._live.values()} | set(self._ended.keys().values())
 
     def _measure_energy(self, snapshot: Snapshot) -> None:
         holders: dict[str, set[str]] = {}
@@ -137,10 +138,10 @@ class RunTracker:
         live.sort(key=_place)
         ended = self._ended.runs({run.name for run in live})
         keys = {state.run_id: state.group.sibling_key for state in self._live.values()} | self._ended.keys()
-        counts: dict[tuple[object, ...], int] = {}
-        for key in keys.values():
-            counts[key] = counts.get(key, 0) + 1
-        leaders = {state.group.sibling_key: state.group.leader for state in self._live.values()} | self._ended.leaders()
+        counts = Counter(keys.values())
+        leaders = {
+            state.group.sibling_key: state.group.leader for state in (*self._ended.states(), *self._live.values())
+        }
         shown: list[Run] = []
         for run in (*live, *ended):
             key = keys.get(run.run_id, ())

@@ -304,6 +304,8 @@ def test_a_sweep_shares_a_group_and_a_lone_run_has_none() -> None:
     assert runs["other.py"].group_id is None
     tracker.update(node.tick(ended=node.end(103)))
     assert {run.group_name for run in tracker.runs() if run.name.startswith("lr")} == {"sweep train.py …(4)"}
+    tracker.update(node.tick(ended=node.end(101, 102)))
+    assert "lr=0e-4" in {run.name for run in tracker.runs() if run.ended is None}
 
 
 def test_own_runs_first_then_training_then_more_gpus_then_older() -> None:
