@@ -17,10 +17,15 @@ EXIT_INTERRUPTED = 130
 def start(argv: Sequence[str]) -> int:
     """Run the command line and return its exit status. Never raises but `SystemExit` from the interpreter itself."""
     from tui.commands.early import EarlyAgent
+    from tui.commands.wish import told
 
     argv = tuple(argv)
     early = EarlyAgent()
     try:
+        if argv[:1] == ("agent",) and (wished := told(argv[1:])) is not None:
+            from tui.commands.being_agent import be_agent
+
+            return be_agent(*wished)
         early.look(argv)
         from tui.commands.run import run
 

@@ -14,10 +14,11 @@ from tui.commands import early as early_module
 from tui.commands import run as run_module
 from tui.commands.choice import Choice
 from tui.commands.demo import DEFAULT_PROFILE
-from tui.commands.early import agent_wish, guessed_wish
+from tui.commands.early import guessed_wish
 from tui.commands.options import Duration, GpuList, Interval, Seconds, Size
 from tui.commands.root import COMMANDS, traintop
 from tui.commands.run import as_subcommand
+from tui.commands.wish import AgentWish, told
 from tui.start import EXIT_NOTHING, start
 from tui.terminal.crash_note import write_crash_note
 
@@ -31,15 +32,15 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 @pytest.mark.parametrize(
     ("argv", "wish"),
     [
-        ([], agent_wish()),
-        (["once", "--json"], agent_wish()),
-        (["free", "-n", "2"], agent_wish()),
-        (["attach", "123"], agent_wish()),
-        (["--interval", "2"], agent_wish(2.0)),
-        (["--interval=0.5", "--theme", "once"], agent_wish(0.5)),
-        (["--demo"], agent_wish(1.0, (), DEFAULT_PROFILE, 0)),
-        (["--demo", "one"], agent_wish(1.0, (), "one", 0)),
-        (["once", "--demo=lost", "--seed", "7"], agent_wish(1.0, (), "lost", 7)),
+        ([], AgentWish()),
+        (["once", "--json"], AgentWish()),
+        (["free", "-n", "2"], AgentWish()),
+        (["attach", "123"], AgentWish()),
+        (["--interval", "2"], AgentWish(2.0)),
+        (["--interval=0.5", "--theme", "once"], AgentWish(0.5)),
+        (["--demo"], AgentWish(1.0, (), DEFAULT_PROFILE, 0)),
+        (["--demo", "one"], AgentWish(1.0, (), "one", 0)),
+        (["once", "--demo=lost", "--seed", "7"], AgentWish(1.0, (), "lost", 7)),
         (["--interval", "nan"], None),
         (["--interval", "x"], None),
         (["--help"], None),
@@ -53,7 +54,7 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         (["plan"], None),
     ],
 )
-def test_the_cheap_look(argv: list[str], wish: tuple[str, ...] | None) -> None:
+def test_the_cheap_look(argv: list[str], wish: AgentWish | None) -> None:
     assert guessed_wish(argv) == wish
 
 
@@ -61,8 +62,20 @@ def test_the_cheap_look_takes_the_interval_that_is_set(tmp_path: Path, monkeypat
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "traintop").mkdir()
     (tmp_path / "traintop" / "settings.toml").write_text("interval = 5\n")
-    assert guessed_wish([]) == agent_wish(5.0)
-    assert guessed_wish(["once"]) == agent_wish(1.0)
+    assert guessed_wish([]) == AgentWish(5.0)
+    assert guessed_wish(["once"]) == AgentWish(1.0)
+
+
+@pytest.mark.parametrize("wish", [AgentWish(), AgentWish(0.25, ("0", "3")), AgentWish(2.0, (), "lost", 7)])
+def test_a_wish_is_told_as_it_was(wish: AgentWish) -> None:
+    assert told(wish.arguments()) == (wish, os.getpid())
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--interval", "1"), ("--front-end", "x", "--interval", "1"), ("--front-end", "1"), ("--help",)]
+)
+def test_other_words_go_through_the_full_command_line(words: tuple[str, ...]) -> None:
+    assert told(words) is None
 
 
 class _FakeAgent:
@@ -81,13 +94,13 @@ def test_an_agent_that_fits_is_taken_and_another_is_replaced(monkeypatch: pytest
         return made[-1]
 
     monkeypatch.setattr(early_module, "spawned", spawned)
-    early = early_module.EarlyAgent()
+    early: Any = early_module.EarlyAgent()
     early.look(["once"])
-    assert early.take(agent_wish()) is made[0]
+    assert early.take(AgentWish()) is made[0]
     early.end()
     assert made[0].closed == 0
     early.look(["once"])
-    assert early.take(agent_wish(2.0)) is made[2]
+    assert early.take(AgentWish(2.0)) is made[2]
     assert made[1].closed == 1
     early.look(["once"])
     early.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -139,14 +140,10 @@ def test_without_utf8_everything_is_ascii(tmp_path: Path) -> None:
 
 def test_a_recording_is_played_from_a_pipe_with_keys_from_the_terminal(tmp_path: Path) -> None:
     recording = tmp_path / "recording"
-    done = os.spawnv(
-        os.P_WAIT,
-        sys.executable,
-        [sys.executable, MAIN, "record", str(recording), "--demo", "--seconds", "2"],
-    )
-    assert done == 0
-    command = f"'{sys.executable}' '{MAIN}' --replay - < '{recording}'"
-    with PtySession(["/bin/sh", "-c", command], {"HOME": str(tmp_path)}, columns=120, rows=34) as one:
+    command = [sys.executable, MAIN, "record", str(recording), "--demo", "--seconds", "2"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    shell = f"'{sys.executable}' '{MAIN}' --replay - < '{recording}'"
+    with PtySession(["/bin/sh", "-c", shell], {"HOME": str(tmp_path)}, columns=120, rows=34) as one:
         assert one.read_until_shown("demo-mlp", 10), one.picture()
         assert one.read_until_shown(FULL, 10), one.picture()
         one.type(b"q")

@@ -8,7 +8,8 @@ from typing import Literal
 import click
 
 from monitor.stream.source import MessageSource
-from tui.commands.early import EarlyAgent, agent_wish
+from tui.commands.early import EarlyAgent
+from tui.commands.wish import AgentWish
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def open_source(choice: Choice, early: EarlyAgent) -> MessageSource:
             from monitor.stream.command_source import CommandSource
 
             return CommandSource(choice.from_command)
-        return early.take(agent_wish(choice.interval_s, choice.gpus, choice.demo, choice.seed))
+        return early.take(AgentWish(choice.interval_s, choice.gpus, choice.demo, choice.seed))
     except ForeignStreamError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:

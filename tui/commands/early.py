@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tui.commands.wish import AgentWish
+
 if TYPE_CHECKING:
     from monitor.stream.agent_process import AgentProcess
 
@@ -15,24 +17,6 @@ _VALUE_OPTIONS = frozenset(
     {"--interval", "--theme", "--gpus", "--replay", "--from", "--log", "--seed", "--seconds", "--min-free", "-n"}
 )
 _NO_AGENT = frozenset({"--help", "-h", "--version", "--replay", "--from"})
-
-
-class AgentWish(tuple[str, ...]):
-    """What an agent is started with, as arguments of `traintop agent`; equal wishes can share one agent."""
-
-    __slots__ = ()
-
-
-def agent_wish(
-    interval_s: float = 1.0, gpus: Sequence[str] = (), demo_profile: str | None = None, demo_seed: int = 0
-) -> AgentWish:
-    """The arguments in their one order."""
-    words = ["--interval", f"{interval_s:g}", "--front-end", str(os.getpid())]
-    if gpus:
-        words += ["--gpus", ",".join(gpus)]
-    if demo_profile is not None:
-        words += ["--demo", demo_profile, "--seed", str(demo_seed)]
-    return AgentWish(words)
 
 
 class EarlyAgent:
@@ -77,7 +61,7 @@ def spawned(wish: AgentWish) -> AgentProcess:
     """
     from monitor.stream.agent_process import AgentProcess
 
-    process = AgentProcess(tuple(wish))
+    process = AgentProcess(wish.arguments())
     process.spawn()
     return process
 
@@ -121,7 +105,7 @@ def _wish(found: dict[str, str | None], *, live: bool) -> AgentWish | None:
         from tui.commands.demo import DEFAULT_PROFILE
 
         profile = found["--demo"] or DEFAULT_PROFILE
-    return agent_wish(interval_s, (), profile, seed)
+    return AgentWish(interval_s, (), profile, seed)
 
 
 def _interval_set() -> float:
