@@ -60,6 +60,8 @@ def read_command(argv: tuple[str, ...], executable: str = "") -> Command:
     python = is_python(argv[0]) or (is_python(executable) and not argv[0].endswith(":"))
     if not python and program not in _OTHER_INTERPRETERS:
         return Command(program, False, False, "", "", False, argv[1:])
+    if len(argv) == 1 and not is_python(argv[0]):
+        return Command(program, True, True, "", "", False, ())  # it gave itself a title: "ray::TrainWorker.run"
     position = 1
     while position < len(argv):
         word = argv[position]

@@ -171,6 +171,20 @@ def test_other_kinds(line: str, expected: str) -> None:
     assert kind(line) == expected
 
 
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("ray::RayTrainWorker.execute()", "training"),
+        ("train_gpt: epoch 3", "training"),
+        ("ray::ServeReplica:llm", "serving"),
+        ("VLLM::Worker_TP0", "serving"),
+        ("wandb-service(2-123-s-45)", "other"),
+    ],
+)
+def test_processes_that_gave_themselves_a_title(title: str, expected: str) -> None:
+    assert choose(Candidate(argv=(title,), executable="/usr/bin/python3.11", mine=True)).kind == expected
+
+
 def test_a_rank_of_a_generic_script_trains() -> None:
     choice = choose(Candidate(argv=("python", "main.py"), mine=True, rank="2", world_size="4"))
     assert (choice.kind, choice.why) == ("training", "rank 2 of 4")
