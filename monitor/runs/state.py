@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ from monitor.types.run import Run
 MAX_COMMAND_CHARS = 4096
 DISK_TICKS = 3
 """So many ticks in a row must all ranks wait for the disk; a single one is ordinary."""
+STARTING_S = 600.0
+"""A process older than this is not taken to be starting only because its step cannot be read."""
 _MAIN = ("trainer", "server")
 
 
@@ -106,15 +109,20 @@ class RunState:
             rss_bytes=_sum_whole(sample.rss_bytes for sample in mine),
             phase="starting" if group.kind == "training" else "not_training",
         )
-        return self._with_steps(run, fused)
+        return self._with_steps(run, fused, snapshot.taken_s)
 
-    def _with_steps(self, run: Run, fused: FusedSteps | None) -> Run:
+    def _with_steps(self, run: Run, fused: FusedSteps | None, now_s: float) -> Run:
         if run.kind == "serving":
             return run  # its bars are prompts and weights being loaded: never training
         unread: tuple[Missing, ...] = ()
         if run.kind == "training" and (fused is None or fused.step is None):
             trainers = {member.process for member in run.members if member.role in ("trainer", "launcher")}
             unread = (why_unread([fact for fact in self.facts if fact.process in trainers]),)
+        if unread and (fused is None or fused.phase == "starting") and now_s - (run.started_s or now_s) > STARTING_S:
+            # nobody says what it does, but nothing starts for that long: its kind stands in, and is said to do so
+            run = replaced(run, phase="training")
+            fused = None if fused is None else dataclasses.replace(fused, phase="training")
+            unread += (Missing(field="phase", reason=unread[0].reason, detail="only that it runs is known"),)
         if fused is None:
             return replaced(run, missing=unread)
         missing = fused.missing if not unread else unread + tuple(one for one in fused.missing if one.field != "step")

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from monitor.runs.ended import MAX_ENDED
 from monitor.runs.tracker import RunTracker
+from monitor.stream.codec import MessageDecoder, encode
 from monitor.types.facts import Container, OpenFile
 from monitor.types.messages import Facts, Message, Snapshot
 from monitor.types.process import Pairing
@@ -377,7 +378,7 @@ def test_all_ranks_in_state_d_for_several_ticks_wait_for_the_disk() -> None:
 
 
 def test_a_run_that_stops_stepping_is_stalled_and_one_that_never_stepped_is_starting() -> None:
-    node = Node(process(100, "python train.py"), process(101, "python other_train.py"))
+    node = Node(process(100, "python train.py"), process(99_000, "python other_train.py"))
     tracker = tracked(node)
     for at in range(1, 30):
         tracker.update(node.tick(step(100, at, seen=node.boot_s)))
@@ -409,6 +410,18 @@ def test_a_step_that_cannot_be_read_says_why(files: tuple[OpenFile, ...], mine: 
     missing = next(one_of for one_of in one(tracker).missing if one_of.field == "step")
     assert missing.reason == reason
     assert words in missing.detail
+
+
+def test_a_run_that_nobody_can_read_is_not_starting_for_hours() -> None:
+    node = Node(process(100, "python train.py", mine=False, user="bob"))
+    tracker = tracked(node)
+    tracker.update(node.tick())
+    assert one(tracker).phase == "training"
+    assert [missing.field for missing in one(tracker).missing] == ["step", "phase"]
+    young = Node(process(99_000, "python train.py", mine=False, user="bob"))
+    tracker = tracked(young)
+    tracker.update(young.tick())
+    assert (one(tracker).phase, [missing.field for missing in one(tracker).missing]) == ("starting", ["step"])
 
 
 def test_what_only_the_driver_names_is_shown_without_members() -> None:
@@ -492,6 +505,17 @@ def _mixed(items: tuple[object, ...], random: object) -> tuple[object, ...]:
     listed = list(items)
     random.shuffle(listed)  # type: ignore[attr-defined]
     return tuple(listed)
+
+
+def test_a_recording_of_the_messages_gives_the_same_runs() -> None:
+    live, replayed = RunTracker(), RunTracker()
+    decoder = MessageDecoder()
+    for message in _messages():
+        live.update(message)
+        for decoded in decoder.feed(encode(message)):
+            replayed.update(decoded)
+        assert replayed.runs() == live.runs()
+    assert any(run.ended is not None for run in live.runs())
 
 
 def test_ids_are_short_and_unique() -> None:
