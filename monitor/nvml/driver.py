@@ -122,8 +122,9 @@ class Driver:
         caller = Caller(self._binding)
         opened = caller.call("nvmlInit")
         if isinstance(opened, Refusal):
-            code = -1 if opened.code is None else opened.code
-            self._state, self._detail = opening_sentence(code, self._machine.in_container(), self._machine.in_wsl())
+            self._state, self._detail = opening_sentence(
+                opened, in_container=self._machine.in_container(), in_wsl=self._machine.in_wsl()
+            )
             return
         self._initialised = True
         self._versions = (_text(caller.call("nvmlSystemGetDriverVersion")), _cuda_version(caller))
@@ -135,23 +136,26 @@ class Driver:
             pcie=PcieMeter(caller, self._clock, self._start_thread),
             pid_max=self._machine.pid_max(),
         )
-        self._devices = self._enumerate(self._tools, {})
-        if not self._devices:
+        devices = self._enumerate(self._tools, {})
+        if isinstance(devices, Refusal) or not devices:
             self._close()
-            self._state, self._detail = "absent", self._detail or _NO_GPU
+            self._state, self._detail = "absent", _NO_GPU
+            if isinstance(devices, Refusal):
+                self._state = "failed"
+                self._detail = f"The NVIDIA driver does not say how many GPUs it has: {devices.sentence}"
             return
+        self._devices = devices
         self._state, self._detail = "ok", ""
         if self._with_events:
             self._tools.events.start(
                 tuple((device.identity.uuid, device.handle) for device in self._devices if device.handle is not None)
             )
 
-    def _enumerate(self, tools: Tools, known: dict[str, Device]) -> list[Device]:
+    def _enumerate(self, tools: Tools, known: dict[str, Device]) -> list[Device] | Refusal:
         """A device for every index. A GPU that was known by its UUID keeps its place in history and its state."""
         count = tools.caller.call("nvmlDeviceGetCount")
         if isinstance(count, Refusal):
-            self._detail = f"The NVIDIA driver does not say how many GPUs it has: {count.sentence}"
-            return list(known.values())
+            return count
         devices = [self._device(tools, index, known) for index in range(min(int(count), _MAX_GPUS))]
         found = {device.identity.uuid for device in devices}
         gone = [device for uuid, device in known.items() if uuid not in found and not device.is_placeholder]
@@ -247,10 +251,12 @@ class Driver:
         known = {device.identity.uuid: device for device in self._devices}
         if any(device.is_stale for device in self._devices) and self._clock.boot_s() >= self._reopen_at_s:
             self._reopen_at_s = self._clock.boot_s() + _REOPEN_PAUSE_S
-            for device in self._devices:
+            devices = self._enumerate(tools, known)
+            if isinstance(devices, Refusal):
+                return False
+            self._devices = devices
+            for device in devices:
                 device.is_stale = False
-            self._devices = self._enumerate(tools, known)
-            for device in self._devices:
                 if device.handle is not None:
                     tools.events.register(device.identity.uuid, device.handle)
             return True

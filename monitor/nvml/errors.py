@@ -99,8 +99,9 @@ def refusal_of_error(error: Exception) -> Refusal:
     return ANSWER_BROKEN
 
 
-def opening_sentence(code: int, in_container: bool, in_wsl: bool) -> tuple[str, str]:
+def opening_sentence(refusal: Refusal, *, in_container: bool, in_wsl: bool) -> tuple[str, str]:
     """DriverInfo.state and one plain sentence, with the way out, for an error at `nvmlInit`."""
+    code = refusal.code
     if code == LIBRARY_NOT_FOUND:
         if in_container:
             return "absent", (
@@ -134,4 +135,4 @@ def opening_sentence(code: int, in_container: bool, in_wsl: bool) -> tuple[str, 
             "failed",
             "No permission to open the NVIDIA devices: check the rights of /dev/nvidiactl and /dev/nvidia*.",
         )
-    return "failed", f"The NVIDIA driver did not start: {refusal_of_code(code).sentence}"
+    return "failed", f"The NVIDIA driver did not start: {refusal.sentence}"

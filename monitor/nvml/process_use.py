@@ -56,13 +56,16 @@ class ProcessUse:
             self.question.answered()
             fresh = self._accept(answer, pids, since_us, int((wall_s + _CLOCK_SLACK_S) * 1e6))
             others_reported = bool(fresh)
-        idle = others_reported or device_util_ratio == 0
+        # Quiet beside others, or on an idle device, means idle. Quiet on a busy device means that nobody knows.
+        is_idle = device_util_ratio == 0
         for pid, seen in self._seen.items():
-            if pid not in fresh:
-                seen.quiet_polls += 1
-                if seen.quiet_polls >= _QUIET_POLLS or (device_util_ratio == 0 and not others_reported):
-                    # Quiet on a busy device: nobody knows. Quiet beside others, or on an idle one: idle.
-                    seen.ratio = 0.0 if idle else None
+            if pid in fresh:
+                continue
+            seen.quiet_polls += 1
+            if is_idle or (others_reported and seen.quiet_polls >= _QUIET_POLLS):
+                seen.ratio, seen.seen_boot_s, seen.quiet_polls = 0.0, now_s, 0
+            elif seen.quiet_polls >= _QUIET_POLLS:
+                seen.ratio = None
         for pid, ratio in fresh.items():
             self._seen[pid] = _Seen(ratio, now_s)
 

@@ -35,7 +35,7 @@ SLOW = (
     "nvmlDeviceGetEccMode",
 )
 RARE = ("nvmlDeviceGetRemappedRows", "nvmlDeviceGetNvLinkState")
-TICK = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetUtilizationRates", "nvmlDeviceGetTemperatureV")
+TICK = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetUtilizationRates")
 
 
 def test_static_data_is_asked_once(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_each_tier_is_asked_at_its_own_pace(tmp_path: Path) -> None:
         b.library.calls.clear()
         for _ in range(60):
             b.read(after_s=1)
-        assert [b.library.calls[name] for name in TICK] == [60] * 3
+        assert [b.library.calls[name] for name in TICK] == [60] * 2
         assert [b.library.calls[name] for name in SLOW] == [12] * 4
         assert [b.library.calls[name] for name in RARE] == [1, 2]  # NVLink: the link and the one after the last
         assert b.library.calls["nvmlDeviceGetFieldValues"] == 60 + 1  # one batch a tick

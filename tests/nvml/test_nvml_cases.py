@@ -157,6 +157,20 @@ def test_a10_quiet_beside_a_process_that_is_reported_is_idle(tmp_path: Path) -> 
     assert [process.gpu_util_ratio for process in sample.processes] == [0.0, 0.8]
 
 
+def test_a10_an_idle_process_does_not_flicker_when_the_others_are_reported_now_and_then(tmp_path: Path) -> None:
+    gpu = FakeGpu(compute=[(700, GIB), (701, GIB)])
+    seen = []
+    with bench(tmp_path, gpu) as b:
+        _use(gpu, b.clock.wall_s() - 0.1, 50)
+        b.read()
+        for poll in range(10):
+            if poll % 2:
+                _use(gpu, b.clock.wall_s() + 0.9, 80, pid=701)
+            (sample,) = b.read(after_s=1)
+            seen.append(sample.processes[0].gpu_util_ratio)
+    assert seen == [0.5, *[0.0] * 9]
+
+
 def test_use_over_100_percent_of_unknown_pids_and_of_the_future_is_passed_over(tmp_path: Path) -> None:
     gpu = FakeGpu(compute=[(700, GIB)])
     with bench(tmp_path, gpu) as b:

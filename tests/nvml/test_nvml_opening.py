@@ -73,7 +73,10 @@ def test_no_library_at_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [9, 12, 18, 999])
 def test_containers_get_another_way_out(code: int) -> None:
-    outside, inside = (opening_sentence(code, in_container, in_wsl=False)[1] for in_container in (False, True))
+    outside, inside = (
+        opening_sentence(refusal_of_code(code), in_container=in_container, in_wsl=False)[1]
+        for in_container in (False, True)
+    )
     assert outside != inside
     assert "container" in inside
 
@@ -99,6 +102,18 @@ def test_the_driver_can_come_later(tmp_path: Path) -> None:
         assert driver.open().state == "ok"
         assert len(driver.read(OVERVIEW)) == 1
         driver.release()
+
+
+def test_a_driver_that_does_not_count_is_failed_and_its_sentence_does_not_stay(tmp_path: Path) -> None:
+    library = FakeLibrary([])
+    library.refused["nvmlDeviceGetCount_v2"] = 999
+    with installed(library):
+        driver = Driver(ManualClock(), machine=Machine(str(tmp_path)), with_events=False)
+        first = driver.open()
+        library.refused.clear()
+        second = driver.open()
+    assert (first.state, "how many GPUs" in first.detail) == ("failed", True)
+    assert (second.state, "has no GPU" in second.detail) == ("absent", True)
 
 
 def test_release_and_open_again(tmp_path: Path) -> None:
