@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import calendar
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 from advisor.assessment import Assessment
 from monitor.history.history import History
@@ -105,9 +107,11 @@ def gpu(index: int, name: str = "NVIDIA H100 80GB HBM3", total: int = TOTAL) -> 
     )
 
 
-def busy(identity: GpuIdentity, tick: int, *, load: float = 0.94, used_gib: float = 74.9, pid: int = 0, **more: object) -> GpuSample:
+def busy(
+    identity: GpuIdentity, tick: int, *, load: float = 0.94, used_gib: float = 74.9, pid: int = 0, **more: object
+) -> GpuSample:
     """A card that trains: short dips of its load at each save."""
-    wave = 0.55 if (tick + identity.index) % 24 in (22, 23) else 1.0
+    wave = 0.55 if tick % 24 in (9, 10) else 1.0
     jitter = 0.015 * math.sin(tick * 1.7 + identity.index)
     values: dict[str, object] = {
         "uuid": identity.uuid,
@@ -322,7 +326,7 @@ def eight_gpus(**changes: object) -> Scene:
     """A run of seven cards, one of them hot, and a free one; a sweep of four on the CPU waits for disk."""
     cards = tuple(gpu(index) for index in range(8))
     pids = tuple(4711 + rank for rank in range(7))
-    hot = {
+    hot: dict[str, Any] = {
         "load": 0.83,
         "temperature_c": 87.0,
         "power_w": 652.0,
@@ -332,7 +336,10 @@ def eight_gpus(**changes: object) -> Scene:
     }
 
     def tick(number: int) -> Snapshot:
-        samples = [busy(card, number, pid=pid, **(hot if card.index == 6 else {})) for card, pid in zip(cards, pids, strict=False)]
+        samples = [
+            busy(card, number, pid=pid, **(hot if card.index == 6 else {}))
+            for card, pid in zip(cards, pids, strict=False)
+        ]
         samples.append(idle(cards[7]))
         return snapshot(
             number,
@@ -390,20 +397,42 @@ def one_gpu() -> Scene:
         rate_steps=520.0,
         values=(StepValue(name="loss", value=0.4821),),
         sources=(
-            SourceReading(source="tqdm", where="stderr → train.log", step=3120, total=9750, seen_s=NOW_S - 0.2, confidence=0.95, used=True),
+            SourceReading(
+                source="tqdm",
+                where="stderr → train.log",
+                step=3120,
+                total=9750,
+                seen_s=NOW_S - 0.2,
+                confidence=0.95,
+                used=True,
+            ),
         ),
     )
 
     def tick(number: int) -> Snapshot:
         sample = busy(
-            card, number, load=0.88, used_gib=10.1, pid=812, power_w=371.0, power_limit_w=450.0, temperature_c=66.0,
-            sm_mhz=2730, fan_ratio=0.52, nvlink=None, ecc=None,
-        )  # fmt: skip
+            card,
+            number,
+            load=0.88,
+            used_gib=10.1,
+            pid=812,
+            power_w=371.0,
+            power_limit_w=450.0,
+            temperature_c=66.0,
+            sm_mhz=2730,
+            fan_ratio=0.52,
+            nvlink=None,
+            ecc=None,
+        )
         return snapshot(number, (sample,), processes=(sample_of(812, 1.4, 4.1),), pairings=(pair(card, 812),))
 
     facts = (facts_of(812, "ada", ("python", "train_vit.py", "--epochs", "50"), mine=True),)
     return Scene(
-        hello((card,), host="desk"), tuple(tick(n) for n in range(TICKS)), facts, (mine,), {mine.run_id: assessment(mine, 1220)}
+        hello((card,), host="desk"),
+        tuple(tick(n) for n in range(TICKS)),
+        facts,
+        (mine,),
+        {mine.run_id: assessment(mine, 1220)},
     )
 
 
@@ -411,7 +440,16 @@ def many_gpus(count: int) -> Scene:
     """16 or 64 cards: runs of eight each by several users, a few cards free."""
     cards = tuple(gpu(index, "NVIDIA H200", 150_754_820_096) for index in range(count))
     users = ("ada", "bob", "chen", "dora", "emil", "fay", "gus", "hana")
-    names = ("moe-16x3b", "vit-g-pretrain", "whisper-ft", "llama3-70b-lora", "diffusion-xl", "protein-lm", "qwen-sft", "reward-model")
+    names = (
+        "moe-16x3b",
+        "vit-g-pretrain",
+        "whisper-ft",
+        "llama3-70b-lora",
+        "diffusion-xl",
+        "protein-lm",
+        "qwen-sft",
+        "reward-model",
+    )
     size = 8 if count > 16 else 6
     blocks = [cards[start : start + size] for start in range(0, count - 4, size)]
     blocks = [block for block in blocks if len(block) == size]
@@ -422,11 +460,18 @@ def many_gpus(count: int) -> Scene:
         user = users[number % len(users)]
         runs.append(
             run(
-                names[number % len(names)], pids, block, user=user, mine=user == "ada",
-                gpu_memory_bytes=int(118 * GIB) * size, step=1000.0 * (number + 3) + 17, total=60_000.0,
-                unit="optimizer_step", step_seconds=2.1 + 0.3 * number,
+                names[number % len(names)],
+                pids,
+                block,
+                user=user,
+                mine=user == "ada",
+                gpu_memory_bytes=int(118 * GIB) * size,
+                step=1000.0 * (number + 3) + 17,
+                total=60_000.0,
+                unit="optimizer_step",
+                step_seconds=2.1 + 0.3 * number,
                 values=(StepValue(name="loss", value=2.4 - 0.1 * number),),
-            )  # fmt: skip
+            )
         )
         for card, pid in zip(block, pids, strict=True):
             facts.append(facts_of(pid, user, ("python", "train.py"), mine=user == "ada"))
@@ -444,20 +489,79 @@ def many_gpus(count: int) -> Scene:
         return snapshot(number, samples, processes=processes, pairings=tuple(pairings))
 
     marks = {one.run_id: assessment(one, 3600.0 * (9 + 7 * place)) for place, one in enumerate(runs)}
-    return Scene(hello(cards, host="dgx-04"), tuple(tick(n) for n in range(0, TICKS)), tuple(facts), tuple(runs), marks)
+    return Scene(hello(cards, host="dgx-04"), tuple(tick(n) for n in range(TICKS)), tuple(facts), tuple(runs), marks)
 
 
 def shared_server() -> Scene:
     """Eight cards, several runs on some, a server, a notebook, an ended run and people without a run."""
     cards = tuple(gpu(index, "NVIDIA A100-SXM4-40GB", 42_949_672_960) for index in range(8))
-    mine = run("bert-base-de", (901,), (cards[2],), mine=True, gpu_memory_bytes=int(12.4 * GIB), step=640.0, total=2000.0,
-               unit="optimizer_step", step_seconds=0.96, values=(StepValue(name="loss", value=2.113),))  # fmt: skip
+    mine = run(
+        "bert-base-de",
+        (901,),
+        (cards[2],),
+        mine=True,
+        gpu_memory_bytes=int(12.4 * GIB),
+        step=640.0,
+        total=2000.0,
+        unit="optimizer_step",
+        step_seconds=0.96,
+        values=(StepValue(name="loss", value=2.113),),
+    )
     others = (
-        run("vllm llama3-8b", (911,), (cards[0],), user="bob", kind="serving", server="vLLM", phase="not_training", gpu_memory_bytes=int(36.1 * GIB)),
-        run("unet-seg", (921, 922), cards[3:5], user="chen", step=88.0, total=120.0, unit="epoch", step_seconds=64.0, gpu_memory_bytes=int(51.0 * GIB), phase="evaluating"),
-        run("train.py --seed 3", (931,), (cards[2],), user="dora", gpu_memory_bytes=int(9.8 * GIB), missing=(Missing(field="step", reason="no_permission", detail="its output is a terminal of another user"),)),
-        run("analysis.ipynb", (941,), (cards[5],), user="emil", kind="notebook", phase="not_training", gpu_memory_bytes=int(4.4 * GIB)),
-        run("gpt2-med", (951,), (), user="ada", mine=True, phase="ended", step=1730.0, total=5000.0, ended=RunEnd(how="out_of_memory", seen_s=NOW_S - 720, evidence="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB")),
+        run(
+            "vllm llama3-8b",
+            (911,),
+            (cards[0],),
+            user="bob",
+            kind="serving",
+            server="vLLM",
+            phase="not_training",
+            gpu_memory_bytes=int(36.1 * GIB),
+        ),
+        run(
+            "unet-seg",
+            (921, 922),
+            cards[3:5],
+            user="chen",
+            step=88.0,
+            total=120.0,
+            unit="epoch",
+            step_seconds=64.0,
+            gpu_memory_bytes=int(51.0 * GIB),
+            phase="evaluating",
+        ),
+        run(
+            "train.py --seed 3",
+            (931,),
+            (cards[2],),
+            user="dora",
+            gpu_memory_bytes=int(9.8 * GIB),
+            missing=(Missing(field="step", reason="no_permission", detail="its output is a terminal of another user"),),
+        ),
+        run(
+            "analysis.ipynb",
+            (941,),
+            (cards[5],),
+            user="emil",
+            kind="notebook",
+            phase="not_training",
+            gpu_memory_bytes=int(4.4 * GIB),
+        ),
+        run(
+            "gpt2-med",
+            (951,),
+            (),
+            user="ada",
+            mine=True,
+            phase="ended",
+            step=1730.0,
+            total=5000.0,
+            ended=RunEnd(
+                how="out_of_memory",
+                seen_s=NOW_S - 720,
+                evidence="torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB",
+            ),
+        ),
     )
     used = {0: (911, 36.9), 2: (901, 23.6), 3: (921, 26.1), 4: (922, 26.0), 5: (941, 5.1), 6: (961, 17.0)}
 
@@ -469,20 +573,45 @@ def shared_server() -> Scene:
                 continue
             pid, gib = used[card.index]
             load = {0: 0.31, 5: 0.0, 6: 0.99}.get(card.index, 0.9)
-            samples.append(busy(card, number, load=load, used_gib=gib, pid=pid, power_w=90 + 290 * load, power_limit_w=400.0, sm_mhz=1410, pcie=None))
+            samples.append(
+                busy(
+                    card,
+                    number,
+                    load=load,
+                    used_gib=gib,
+                    pid=pid,
+                    power_w=90 + 290 * load,
+                    power_limit_w=400.0,
+                    sm_mhz=1410,
+                    pcie=None,
+                )
+            )
         pairings = tuple(pair(cards[index], pid) for index, (pid, _) in used.items())
-        return snapshot(number, tuple(samples), pairings=pairings, processes=tuple(sample_of(pid) for pid, _ in used.values()))
+        return snapshot(
+            number, tuple(samples), pairings=pairings, processes=tuple(sample_of(pid) for pid, _ in used.values())
+        )
 
     facts = (
         facts_of(901, "ada", ("python", "run_mlm.py"), mine=True),
         facts_of(911, "bob", ("vllm", "serve", "llama3-8b")),
         facts_of(921, "chen", ("python", "seg.py")),
-        facts_of(931, "dora", ("python", "train.py"), container=Container(runtime="docker", container_id="4f1c", name="dora-vit")),
+        facts_of(
+            931,
+            "dora",
+            ("python", "train.py"),
+            container=Container(runtime="docker", container_id="4f1c", name="dora-vit"),
+        ),
         facts_of(941, "emil", ("ipykernel",), kind="notebook"),
         facts_of(961, "fay", ("blender",), kind="other"),
     )
     runs = (mine, *others)
-    return Scene(hello(cards, host="lab3"), tuple(tick(n) for n in range(TICKS)), facts, runs, {mine.run_id: assessment(mine, 1306)})
+    return Scene(
+        hello(cards, host="lab3"),
+        tuple(tick(n) for n in range(TICKS)),
+        facts,
+        runs,
+        {mine.run_id: assessment(mine, 1306)},
+    )
 
 
 def lost_gpu() -> Scene:
@@ -494,22 +623,51 @@ def lost_gpu() -> Scene:
         import msgspec
 
         samples = list(one.gpus)
-        samples[1] = GpuSample(uuid=cards[1].uuid, state="no_permission", state_detail="no permission to read this GPU (device nodes are closed to this user)")
-        samples[3] = GpuSample(uuid=cards[3].uuid, state="lost", state_detail="lost since 13:58:12: the driver cannot reach it any more")
+        samples[1] = GpuSample(
+            uuid=cards[1].uuid,
+            state="no_permission",
+            state_detail="no permission to read this GPU (device nodes are closed to this user)",
+        )
+        samples[3] = GpuSample(
+            uuid=cards[3].uuid, state="lost", state_detail="lost since 13:58:12: the driver cannot reach it any more"
+        )
         samples[5] = msgspec.structs.replace(samples[5], xids=(XidEvent(xid=94, seen_s=NOW_S - 300),))
         return msgspec.structs.replace(one, gpus=tuple(samples))
 
-    fault = Fault(taken_s=NOW_S, boot_s=BOOT_S, key="gpu-3", source="driver", sentence="GPU 3 is lost; the others are read as before.")
+    fault = Fault(
+        taken_s=NOW_S,
+        boot_s=BOOT_S,
+        key="gpu-3",
+        source="driver",
+        sentence="GPU 3 is lost; the others are read as before.",
+    )
     return replace(scene, snapshots=tuple(broken(one) for one in scene.snapshots), faults=(fault,))
 
 
 def no_driver() -> Scene:
     """No NVIDIA driver; one run on the CPU."""
-    mine = run("tiny-gpt-cpu", (333,), (), mine=True, step=412.0, total=1000.0, unit="step", step_seconds=0.0482, rss_bytes=int(1.3 * GIB),
-               values=(StepValue(name="loss", value=3.071),), cpu_ratio=3.9)  # fmt: skip
+    mine = run(
+        "tiny-gpt-cpu",
+        (333,),
+        (),
+        mine=True,
+        step=412.0,
+        total=1000.0,
+        unit="step",
+        step_seconds=0.0482,
+        rss_bytes=int(1.3 * GIB),
+        values=(StepValue(name="loss", value=3.071),),
+        cpu_ratio=3.9,
+    )
     facts = (facts_of(333, "ada", ("python", "train_tiny.py"), mine=True),)
     ticks = tuple(snapshot(n, (), processes=(sample_of(333, 3.9, 1.3),)) for n in range(TICKS))
-    greeting = hello((), host="laptop", driver_state="absent", driver_detail="No NVIDIA driver here: libnvidia-ml.so.1 was not found.", driver_version=None)
+    greeting = hello(
+        (),
+        host="laptop",
+        driver_state="absent",
+        driver_detail="No NVIDIA driver here: libnvidia-ml.so.1 was not found.",
+        driver_version=None,
+    )
     return Scene(greeting, ticks, facts, (mine,), {mine.run_id: assessment(mine, 29)})
 
 
@@ -546,7 +704,8 @@ def hostile() -> Scene:
     )
     facts = tuple(facts_of(700 + number, "[/u]", (name,)) for number, name in enumerate(HOSTILE))
     ticks = tuple(
-        snapshot(n, (busy(card, n, pid=700),), pairings=(pair(card, 700),), processes=(sample_of(700),)) for n in range(TICKS)
+        snapshot(n, (busy(card, n, pid=700),), pairings=(pair(card, 700),), processes=(sample_of(700),))
+        for n in range(TICKS)
     )
     faults = (Fault(taken_s=NOW_S, boot_s=BOOT_S, key="x", source="steps", sentence="log [/var/log] said [red]no[/]"),)
     return Scene(hello((card,), host="[/host]"), ticks, facts, runs, {}, faults)
@@ -555,6 +714,38 @@ def hostile() -> Scene:
 def training_events(pid: int, step: int, at_s: float) -> StepEvent:
     """One reading of a counter, for scenes that go through the reducers."""
     return StepEvent(
-        process=process(pid), source="tqdm", where="stderr → train.log", unit="optimizer_step", step=float(step),
-        total=1000.0, total_source="progress bar", seen_s=at_s, confidence=0.95,
-    )  # fmt: skip
+        process=process(pid),
+        source="tqdm",
+        where="stderr → train.log",
+        unit="optimizer_step",
+        step=float(step),
+        total=1000.0,
+        total_source="progress bar",
+        seen_s=at_s,
+        confidence=0.95,
+    )
+
+
+SCENES: dict[str, Callable[[], Scene]] = {
+    "one": one_gpu,
+    "eight": eight_gpus,
+    "sixteen": lambda: many_gpus(16),
+    "sixty_four": lambda: many_gpus(64),
+    "shared": shared_server,
+    "lost": lost_gpu,
+    "no_driver": no_driver,
+    "containers": containers,
+    "hostile": hostile,
+}
+
+
+@lru_cache(maxsize=16)
+def scene(name: str) -> Scene:
+    """A scene by its name, built once."""
+    return SCENES[name]()
+
+
+@lru_cache(maxsize=32)
+def view_of(name: str, upto: int | None = None) -> View:
+    """The view of a scene, built once."""
+    return scene(name).view(upto)

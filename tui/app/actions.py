@@ -55,7 +55,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("slower", ("minus",), "-", "Longer interval, or slower replay", "", "Do", "pace"),
     Action("faster", ("plus", "equals_sign"), "+", "Shorter interval, or faster replay", "", "Do", "pace"),
     Action("theme", ("t",), "t", "The next theme", "theme", "Do", rank=70),
-    Action("mouse", ("M",), "M", "Mouse to the terminal, or back", "", "Do"),
+    Action("mouse", ("M",), "M", "Mouse to the terminal, back", "", "Do"),
     Action("release", (), "", "Let go of the GPUs, so that the driver can be reloaded", "", "Do", "live"),
     Action("take", (), "", "Take the GPUs again", "", "Do", "live"),
     Action("help", ("question_mark",), "?", "This help", "help", "Do", rank=2),
@@ -67,7 +67,7 @@ GROUPS = ("Move", "Tabs", "Look", "Do")
 TOGETHER: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("up", "down"), "↑↓ k j", "A line up or down"),
     (("first", "last"), "home end", "The first or last line (g G)"),
-    (("area", "area_back"), "tab", "GPUs, runs, detail (shift: back)"),
+    (("area", "area_back"), "tab", "GPUs, runs, detail in turn"),
     (("scroll_down", "scroll_up"), "shift+↑↓", "Scroll the detail (pgup pgdn)"),
     (("tab_advice", "tab_memory", "tab_steps", "tab_processes", "tab_log"), "1–5", "Advice Memory Steps Procs Log"),
     (("tab_next", "tab_previous"), "→ ←", "The next tab, the tab before"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -49,7 +50,7 @@ class TraintopApp(App[None]):
     """Shows one stream until the person quits."""
 
     TITLE = "traintop"
-    CSS_PATH = "app.tcss"
+    CSS_PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "app.tcss")
     ENABLE_COMMAND_PALETTE = True
     ALLOW_SELECT = False
 
@@ -204,7 +205,7 @@ class TraintopApp(App[None]):
     def _restyle(self, _theme: Theme) -> None:
         self.overview.use(self.make_palette())
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The palette offers every action that is possible now, and each theme by name."""
         overview = self.overview
         for action in ACTIONS:

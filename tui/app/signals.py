@@ -102,7 +102,7 @@ def send(
     *,
     own_uid: int | None = None,
     proc: str = "/proc",
-    sender: Sender = signal.pidfd_send_signal if hasattr(signal, "pidfd_send_signal") else lambda _fd, _number: None,
+    sender: Sender | None = None,
 ) -> str:
     """Send a signal and say what happened, as a sentence.
 
@@ -110,7 +110,8 @@ def send(
     was shown. A newcomer with the same pid can therefore not be hit.
     """
     opener = getattr(os, "pidfd_open", None)
-    if opener is None:
+    sender = sender or getattr(signal, "pidfd_send_signal", None)
+    if opener is None or sender is None:
         return "This system cannot pin a process (no pidfd), so no signal is sent."
     pid = target.process.pid
     try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui.app.signals import WORDS, SignalTarget
@@ -20,7 +21,7 @@ Send = Callable[[SignalTarget, signal.Signals], str]
 class ConfirmScreen(ModalScreen[str]):
     """Shows the process as it was selected; gives back what happened, or nothing."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("i", "choose('SIGINT')", show=False),
         Binding("t", "choose('SIGTERM')", show=False),
         Binding("K", "choose('SIGKILL')", show=False),
@@ -74,7 +75,9 @@ def paint_question(target: SignalTarget, chosen: signal.Signals | None, width: i
         lines.append(Pen().gap(2).cell(label, 13, "label").put(cut(words, width - 16), "text").line(width))
     command = wrapped(target.command or "?", width - 13, "text", 0, most=3)
     for number, line in enumerate(command):
-        lines.append(Pen().gap(2).cell("command" if number == 0 else "", 13, "label").put(line.text, "text").line(width))
+        lines.append(
+            Pen().gap(2).cell("command" if number == 0 else "", 13, "label").put(line.text, "text").line(width)
+        )
     lines.append(Pen().line(width))
     if chosen is None:
         for key, number in (("i", signal.SIGINT), ("t", signal.SIGTERM), ("K", signal.SIGKILL)):
@@ -83,5 +86,13 @@ def paint_question(target: SignalTarget, chosen: signal.Signals | None, width: i
         return lines
     style = "critical" if chosen == signal.SIGKILL else "warn"
     lines.append(Pen().gap(2).put(WORDS[chosen], style).line(width))
-    lines.append(Pen().gap(2).put("y", "key").put("  send it      ", "text").put("esc", "key").put("  send nothing", "text").line(width))
+    lines.append(
+        Pen()
+        .gap(2)
+        .put("y", "key")
+        .put("  send it      ", "text")
+        .put("esc", "key")
+        .put("  send nothing", "text")
+        .line(width)
+    )
     return lines

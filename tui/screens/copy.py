@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui.theme.palette import Palette
@@ -14,7 +16,9 @@ from tui.widgets.line_panel import LinePanel
 class CopyScreen(ModalScreen[None]):
     """Shows the text without frames, and leaves the mouse to the terminal so that it can be marked."""
 
-    BINDINGS = [Binding(key, "leave", show=False) for key in ("escape", "q", "y", "enter", "space")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, "leave", show=False) for key in ("escape", "q", "y", "enter", "space")
+    ]
 
     def __init__(self, text: str, palette: Palette, *, ascii_only: bool = False) -> None:
         super().__init__()

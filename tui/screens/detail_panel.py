@@ -35,7 +35,7 @@ def paint_detail(
     if room <= 0:
         return [], 0
     if entry is not None:
-        return _part(paint_gpu_detail(board, entry, width), looking, room, width)
+        return _part(paint_gpu_detail(board, entry, looking, width, room), looking, room, width)
     if row is None:
         return _part(paint_advice(board, None, looking, width, room), looking, room, width)
     if row.is_group:

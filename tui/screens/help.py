@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from tui.app.actions import ACTIONS, GROUPS, TOGETHER
@@ -16,7 +17,7 @@ from tui.widgets.line_panel import LinePanel
 
 SIGNS: tuple[tuple[str, str, str], ...] = (
     ("util", "text", "share of time in which a kernel ran, not how full the GPU was"),
-    ("▲heat ▲brake", "warn", "clocks held down by heat, by the power supply; ▲slow: by the hardware"),
+    ("▲heat ▲brake", "warn", "clocks held down by heat, by the power supply"),
     ("cap", "label", "at its power limit: normal under load"),
     ("XID 79", "critical", "an error that the driver reported while watching"),
     ("A", "letter", "links a GPU's line to its run"),
@@ -28,7 +29,9 @@ SIGNS: tuple[tuple[str, str, str], ...] = (
 class HelpScreen(ModalScreen[None]):
     """Keys on the left, in two columns; what the signs mean below."""
 
-    BINDINGS = [Binding(key, "leave", show=False) for key in ("escape", "q", "question_mark", "enter", "space")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, "leave", show=False) for key in ("escape", "q", "question_mark", "enter", "space")
+    ]
 
     def __init__(self, palette: Palette, is_so: Callable[[str], bool], *, ascii_only: bool = False) -> None:
         super().__init__()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
@@ -19,6 +20,7 @@ from tui.app.options import LiveOptions
 from tui.screens.arrange import Heights, arrange, gpu_room
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.copy import CopyScreen
+from tui.screens.detail_panel import paint_detail
 from tui.screens.help import HelpScreen
 from tui.theme.palette import Palette
 from tui.view import View
@@ -34,7 +36,6 @@ from tui.widgets.looking import SORTS, TABS, WINDOWS, Looking
 from tui.widgets.processes_tab import members_index, members_of
 from tui.widgets.run_table import RunRow, fitting, paint_runs, run_rows
 from tui.widgets.tab_bar import paint_tabs
-from tui.screens.detail_panel import paint_detail
 
 AREAS = ("gpus", "runs", "detail")
 NOTICE_S = 4.0
@@ -44,7 +45,7 @@ TAIL_BYTES = 32 * 1024
 class Overview(Screen[None]):
     """Paints views and answers keys. What a person chose is in `looking`; what is true is in `board`."""
 
-    BINDINGS = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key, f"do('{one.id}')", one.words, show=False, id=f"traintop.{one.id}.{key}", priority=key == "tab")
         for one in ACTIONS
         for key in one.keys
@@ -425,7 +426,12 @@ class Overview(Screen[None]):
         """Type a filter in place of the footer."""
         if self.query("#filter"):
             return
-        field = Input(value=self.looking.text_filter, placeholder="name, user, state or command; enter keeps it, esc takes it away", id="filter", select_on_focus=False)
+        field = Input(
+            value=self.looking.text_filter,
+            placeholder="name, user, state or command; enter keeps it, esc takes it away",
+            id="filter",
+            select_on_focus=False,
+        )
         self.panels["footer"].display = False
         self.mount(field)
         field.focus()

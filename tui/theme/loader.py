@@ -51,7 +51,7 @@ def load_themes(user_folders: Iterable[str] = ()) -> LoadedThemes:
         for path in _files(folder):
             try:
                 theme = read_theme(path)
-            except ThemeError as error:
+            except ThemeError as error:  # noqa: PERF203 - one bad file must not hide the good ones
                 problems.append(f"Theme {path} is skipped: {error}")
             else:
                 themes[theme.name] = theme
@@ -111,7 +111,7 @@ def parse_theme(text: str) -> Theme:
     variables = _colors(tree.get("meaning", {}), "meaning", MEANINGS)
     if ansi:  # Textual's own style sheet needs more variables than ours for these
         variables = {**BUILTIN_THEMES["ansi-dark" if dark else "ansi-light"].variables, **variables}
-    return Theme(name=name, dark=dark, ansi=ansi, variables=variables, **colors)
+    return Theme(name=name, dark=dark, ansi=ansi, variables=variables, **colors)  # type: ignore[arg-type]
 
 
 def _only(table: dict[str, object], known: Iterable[str], where: str) -> None:

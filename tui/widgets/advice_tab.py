@@ -6,8 +6,8 @@ from monitor.types.gpu import GpuSample
 from monitor.types.run import Run
 from tui import figures
 from tui.widgets.board import Board
-from tui.widgets.gpu_figures import THROTTLES
 from tui.widgets.glance import paint_glance
+from tui.widgets.gpu_figures import THROTTLES
 from tui.widgets.ink import Line, Pen, wrapped
 from tui.widgets.looking import Looking
 from tui.widgets.run_figures import ENDS, assessment_of
@@ -42,6 +42,7 @@ def paint_advice(board: Board, run: Run | None, looking: Looking, width: int, ro
     lines: list[Line] = []
     for fault in board.view.faults:
         lines += _item("▲", "warn", fault.sentence, width)
+    lines += _elsewhere(board, width)
     if run is not None:
         lines += _ending(run, board, width)
         lines += _gpu_facts(board, run, width)
@@ -63,6 +64,18 @@ def _item(sign: str, style: str, text: str, width: int, more: str = "") -> list[
     return lines
 
 
+def _elsewhere(board: Board, width: int) -> list[Line]:
+    """Once, when the driver names processes that cannot be seen from inside this container."""
+    snapshot, hello = board.view.snapshot, board.view.hello
+    if snapshot is None or hello is None or not hello.in_container:
+        return []
+    if not any(pairing.how == "other_namespace" for pairing in snapshot.pairings):
+        return []
+    text = "Some GPUs are held by processes outside this container, whose names cannot be seen from inside."
+    way = "Start the container with --pid=host (Kubernetes: hostPID: true) to see them."
+    return _item("●", "label", text, width, way)
+
+
 def _ending(run: Run, board: Board, width: int) -> list[Line]:
     if run.ended is None:
         return []
@@ -70,7 +83,9 @@ def _ending(run: Run, board: Board, width: int) -> list[Line]:
     step = "" if run.step is None else f" at step {figures.count(run.step)}"
     how = ENDS[run.ended.how]
     good = run.ended.how == "finished"
-    lines = _item("✓" if good else "▲", "good" if good else "warn", f"Ended {at}{step}: {how}.", width, run.ended.evidence)
+    lines = _item(
+        "✓" if good else "▲", "good" if good else "warn", f"Ended {at}{step}: {how}.", width, run.ended.evidence
+    )
     saved = run.checkpoint
     if saved is not None and saved.path:
         whole = {True: "is whole", False: "is not whole", None: "was seen"}[saved.whole]
@@ -95,7 +110,12 @@ def _gpu_facts(board: Board, run: Run, width: int) -> list[Line]:
             lines += _item("▲", "critical", f"GPU {row.label}: the driver reported XID {last.xid} at {at}.", width)
         if sample.ecc is not None and sample.ecc.uncorrected_volatile:
             count = sample.ecc.uncorrected_volatile
-            lines += _item("▲", "critical", f"GPU {row.label}: {count} uncorrected memory errors since the driver was loaded.", width)
+            lines += _item(
+                "▲",
+                "critical",
+                f"GPU {row.label}: {count} uncorrected memory errors since the driver was loaded.",
+                width,
+            )
     return lines
 
 
@@ -125,4 +145,3 @@ def _missing(board: Board, run: Run, width: int) -> list[Line]:
         )
         lines += wrapped(ways, width, "label", 4)
     return lines
-

@@ -38,12 +38,10 @@ def chart(values: Sequence[float | None], height: int, low: float, high: float) 
     levels = [
         None if value is None else max(1, min(height * 8, round((value - low) / span * height * 8))) for value in values
     ]
-    rows = []
-    for row in range(height - 1, -1, -1):
-        rows.append(
-            "".join(" " if level is None else BLOCKS[min(8, max(0, level - row * 8))] for level in levels)
-        )
-    return rows
+    return [
+        "".join(" " if level is None else BLOCKS[min(8, max(0, level - row * 8))] for level in levels)
+        for row in range(height - 1, -1, -1)
+    ]
 
 
 def curve(values: Sequence[float | None], height: int, low: float, high: float) -> list[str]:

@@ -15,7 +15,6 @@ from monitor.types.run import Run
 from tui.view import View
 
 
-
 class Letters:
     """A letter for each run, kept while the run is shown, so that an eye can follow it."""
 
@@ -175,7 +174,9 @@ def build_board(view: View, letters: Letters, only: tuple[str, ...] = ()) -> Boa
 def _wanted(identity: GpuIdentity, runs: tuple[Run, ...], only: tuple[str, ...]) -> bool:
     names = {str(identity.index), identity.uuid}
     return any(
-        item in names or (item == "mine" and any(run.mine for run in runs)) or (len(item) > 7 and identity.uuid.startswith(item))
+        item in names
+        or (item == "mine" and any(run.mine for run in runs))
+        or (len(item) > 7 and identity.uuid.startswith(item))
         for item in only
     )
 
@@ -188,7 +189,11 @@ def _label(identity: GpuIdentity, indexes: dict[str, int]) -> str:
 
 
 def _others(
-    view: View, sample: GpuSample | None, pairings: list[Pairing], members: set[ProcessIdentity], holding: Holding | None
+    view: View,
+    sample: GpuSample | None,
+    pairings: list[Pairing],
+    members: set[ProcessIdentity],
+    holding: Holding | None,
 ) -> tuple[Holder, ...]:
     if sample is None:
         return ()

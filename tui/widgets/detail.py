@@ -61,8 +61,8 @@ def time_chart(
 ) -> list[Line]:
     """A chart with its scale on the left and clock times below.
 
-    With `fixed` it is filled from that scale's lower end, which should be zero. Without, the values set the scale and it
-    is a line.
+    With `fixed` it is filled from that scale's lower end, which should be zero. Without, the values set the scale
+    and it is a line.
     """
     scale = fixed or bounds(series.values)
     if scale is None or height < 2:

@@ -51,7 +51,9 @@ def _figures(board: Board, run: Run) -> list[Piece | None]:
         items.append(("s/step", figures.step_time(run.step_seconds)))
     if found is not None and found.remaining_s is not None:
         left = found.remaining_s
-        items.append(("left", f"{figures.duration(left.likely)} ({figures.duration(left.low)} – {figures.duration(left.high)})"))
+        items.append(
+            ("left", f"{figures.duration(left.likely)} ({figures.duration(left.low)} – {figures.duration(left.high)})")
+        )
         items.append(("finishes", finish_words(found.finish_s, board)))
     items.append(("GPU memory" if run.gpu_uuids else "memory", memory_words(run)))
     if run.cpu_ratio is not None:

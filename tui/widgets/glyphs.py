@@ -1,4 +1,4 @@
-"""What to draw with where the terminal has no UTF-8. Everything is painted in Unicode; here it becomes ASCII, cell for cell."""
+"""Drawing where the terminal has no UTF-8: all is painted in Unicode; here it becomes ASCII, cell for cell."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from functools import lru_cache
 
 from rich.cells import get_character_cell_size
 
-_ASCII = {
-    "━": "=", "╸": "-", "─": "-", "│": "|", "┤": "|", "└": "`", "┬": "+", "├": "|", "╭": ",", "╰": "`", "╮": ".", "╯": "'",
-    "▁": "_", "▂": ".", "▃": ":", "▄": "-", "▅": "=", "▆": "+", "▇": "#", "█": "#",
-    "·": ".", "–": "-", "−": "-", "…": "~", "×": "x", "°": "'", "→": ">", "↘": "\\", "↗": "/", "↑": "^", "↓": "v",
-    "←": "<", "▸": ">", "▾": "v", "▲": "!", "●": "*", "○": "o", "✓": "+", "✗": "x", "⏎": ">", "‖": "|", "±": "~", "▶": ">",
-}  # fmt: skip
+_DRAWN = "━╸─│┤└┬├╭╰╮╯▁▂▃▄▅▆▇█·–−…×°→↘↗↑↓←▸▾▲●○✓✗⏎‖±▶"
+_INSTEAD = "=--||`+|,`.'_.:-=+##.--~x'>\\/^v<>v!*o+x>|~>"
+_ASCII = dict(zip(_DRAWN, _INSTEAD, strict=True))
 
 
 @lru_cache(maxsize=2048)

@@ -20,7 +20,7 @@ FIXED_LINES = 4
 def card_height(room: int, count: int) -> int:
     """Lines for the chart of each card in a room, or 0 where cards do not fit."""
     lines = room // max(1, count) - FIXED_LINES
-    return min(lines, 8) if lines >= MIN_CHART else 0
+    return min(lines, 10) if lines >= MIN_CHART else 0
 
 
 def paint_card(row: GpuRow, board: Board, looking: Looking, width: int, height: int) -> list[Line]:
@@ -76,9 +76,7 @@ def _bar(pen: Pen, ratio: float | None, room: int, style: str) -> None:
     pen.put(filled, style).put(empty, "track")
 
 
-def _charts(
-    row: GpuRow, board: Board, looking: Looking, half: int, height: int, width: int, target: str
-) -> list[Line]:
+def _charts(row: GpuRow, board: Board, looking: Looking, half: int, height: int, width: int, target: str) -> list[Line]:
     window = looking.span
     history = board.view.history
     loads = history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), window.seconds, half).values

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from monitor.history.series import SeriesKey
 from monitor.types.gpu import GpuSample
 from tui import figures
 from tui.widgets.board import Board, GpuRow
-from tui.widgets.detail import pieces
+from tui.widgets.detail import chart_margin, pieces, side_by_side, time_chart
 from tui.widgets.gpu_figures import THROTTLES, flag, memory_words, power_words, span, state_words
 from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.ink import Line, Pen, cut, plain
+from tui.widgets.looking import Looking
+
+CHART_MOST = 14
+CHART_LEAST = 5
 
 REASONS = {
     "not_supported": "not supported",
@@ -22,7 +27,7 @@ REASONS = {
 }
 
 
-def paint_gpu_detail(board: Board, entry: GpuEntry, width: int) -> list[Line]:
+def paint_gpu_detail(board: Board, entry: GpuEntry, looking: Looking, width: int, room: int) -> list[Line]:
     """One GPU in full, or a line for each of several folded ones."""
     if len(entry.rows) > 1:
         return [_short(row, width) for row in entry.rows]
@@ -37,7 +42,29 @@ def paint_gpu_detail(board: Board, entry: GpuEntry, width: int) -> list[Line]:
     missing = [f"{one.field} ({one.detail or REASONS.get(one.reason, one.reason)})" for one in row.sample.missing]
     if missing:
         lines.append(plain("not told: " + ", ".join(missing), width, "note", 2))
-    return lines
+    return lines + _charts(board, row, looking, width, min(CHART_MOST, room - len(lines) - 1))
+
+
+def _charts(board: Board, row: GpuRow, looking: Looking, width: int, height: int) -> list[Line]:
+    """Load and power over the window, where there is room."""
+    if height < CHART_LEAST or not row.well:
+        return []
+    half = (width - 2) // 2 if width >= 100 else width
+    blocks = []
+    for field, title, top, words, style in (
+        ("gpu_util_ratio", "util", 1.0, figures.percent, "history"),
+        ("power_w", "power", row.limit_w or 0.0, lambda value: f"{value:.0f} W", "pace"),
+    ):
+        points = half - chart_margin(words(top)) - 2
+        if top <= 0 or points < 10:
+            continue
+        series = board.view.history.series(SeriesKey(f"gpu:{row.uuid}", field), looking.span.seconds, points)
+        head = Pen().gap(2).put(title, "strong").put(f"  last {looking.span.words}", "label").line(half)
+        blocks.append([head, *time_chart(series, words, half, height - 2, style, board.utc_offset_s, (0.0, top))])
+    gap = [Pen().line(width)]
+    if len(blocks) == 2 and width >= 100:
+        return gap + side_by_side(blocks[0], blocks[1], half, width)
+    return gap + blocks[0] if blocks else []
 
 
 def _short(row: GpuRow, width: int) -> Line:
@@ -126,7 +153,10 @@ def _power(row: GpuRow) -> list[tuple[str, str] | None]:
         _some("slows down at", slow),
         _some("memory temperature", _number(sample.memory_temperature_c, "°C")),
         _some("fan", None if sample.fan_ratio is None else figures.percent(sample.fan_ratio)),
-        _some("energy", None if sample.energy_j is None else f"{sample.energy_j / 3.6e6:.1f} kWh since the driver was loaded"),
+        _some(
+            "energy",
+            None if sample.energy_j is None else f"{sample.energy_j / 3.6e6:.1f} kWh since the driver was loaded",
+        ),
     ]
 
 
@@ -171,7 +201,12 @@ def _link(row: GpuRow) -> list[tuple[str, str] | None]:
     if pcie is not None and pcie.replay_count:
         items.append(("replays", f"{pcie.replay_count:,}"))
     if nvlink is not None and nvlink.link_count:
-        items.append(("NVLink", f"{nvlink.active_count if nvlink.active_count is not None else '?'} of {nvlink.link_count} links up"))
+        items.append(
+            (
+                "NVLink",
+                f"{nvlink.active_count if nvlink.active_count is not None else '?'} of {nvlink.link_count} links up",
+            )
+        )
         if nvlink.error_count:
             items.append(("NVLink errors", f"{nvlink.error_count:,}"))
     if identity.numa_node is not None:
@@ -188,7 +223,9 @@ def _errors(board: Board, row: GpuRow) -> list[tuple[str, str] | None]:
     if ecc is not None and ecc.enabled is False:
         items.append(("ECC", "off"))
     elif ecc is not None:
-        items.append(("ECC since load", f"{_count(ecc.corrected_volatile)} corrected, {_count(ecc.uncorrected_volatile)} not"))
+        items.append(
+            ("ECC since load", f"{_count(ecc.corrected_volatile)} corrected, {_count(ecc.uncorrected_volatile)} not")
+        )
         remapped = (ecc.remapped_corrected or 0) + (ecc.remapped_uncorrected or 0)
         notes = [word for word, on in (("one pending", ecc.remap_pending), ("FAILED", ecc.remap_failed)) if on]
         if remapped or notes:

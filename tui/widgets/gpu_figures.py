@@ -58,7 +58,7 @@ def known(values: Iterable[float | None]) -> list[float]:
 
 
 def span(values: Iterable[float | None], scale: float = 1.0, unit: str = "") -> str:
-    """"61–63", or one number where all agree when rounded; a dash where nothing is known."""
+    """Like "61–63", or one number where all agree when rounded; a dash where nothing is known."""
     rounded = sorted(round(value * scale) for value in known(values))
     if not rounded:
         return "–"
@@ -74,7 +74,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def memory_words(rows: Sequence[GpuRow]) -> str:
-    """"74.9/79.6" in GiB; of several the fullest."""
+    """Like "74.9/79.6", in GiB; of several the fullest."""
     used = known(row.sample.memory_used_bytes for row in rows if row.sample)
     totals = known(row.total_bytes for row in rows)
     if not used and not totals:
@@ -83,7 +83,7 @@ def memory_words(rows: Sequence[GpuRow]) -> str:
 
 
 def power_words(rows: Sequence[GpuRow], *, limit: bool) -> str:
-    """"634/700" in watts; ranges of several."""
+    """Like "634/700", in watts; ranges of several."""
     now = span(row.sample.power_w for row in rows if row.sample)
     if not limit:
         return now
@@ -99,7 +99,7 @@ def outliers(rows: Sequence[GpuRow], history: History) -> list[GpuRow]:
     if len(rows) < 3:
         return []
     minute = {
-        row.uuid: history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), 60, 1).values[-1] for row in rows
+        row.uuid: mean(history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), 90, 3).values) for row in rows
     }
     loads = sorted(known(minute.values()))
     heats = sorted(known(row.sample.temperature_c for row in rows if row.sample))

@@ -81,8 +81,7 @@ def fold(board: Board) -> tuple[GpuEntry, ...]:
     for group in groups.values():
         apart = outliers(group, board.view.history)[:2]
         rest = [row for row in group if row not in apart]
-        for row in apart:
-            entries.append((position[row.uuid], GpuEntry(row.uuid, (row,))))
+        entries += [(position[row.uuid], GpuEntry(row.uuid, (row,))) for row in apart]
         if rest:
             key = rest[0].uuid if len(rest) == 1 else f"fold:{rest[0].uuid}"
             entries.append((position[rest[0].uuid], GpuEntry(key, tuple(rest))))
@@ -103,18 +102,19 @@ def paint_heading(c: GpuColumns, window: Window, width: int, *, focus: bool, cou
     """The names of the columns; the history's name is its time axis."""
     pen = Pen().gap().put("GPUs" if count != 1 else "GPU", "title" if focus else "strong")
     pen.to(2 + c.index).gap(1)
-    start = pen.column
     pen.cell("util", c.load_bar + c.load, "label")
     if c.history:
         pen.gap(2).cell(axis(c.history, window), c.history, "label")
     pen.gap(2).cell("memory GiB", c.memory_bar + c.memory + c.memory_share, "label")
-    pen.gap(2).cell("power W" if c.power > 6 else "W", c.power, "label", "right").gap(1).cell("°C", c.heat, "label", "right")
+    pen.gap(2).cell("power W" if c.power > 6 else "W", c.power, "label", "right").gap(1).cell(
+        "°C", c.heat, "label", "right"
+    )
     pen.gap(1).cell("MHz", c.clock, "label", "right").gap(1 + c.flag + 1).cell("run", c.run, "label")
-    return pen.line(width, "band") if start < width else pen.line(width, "band")
+    return pen.line(width, "band")
 
 
 def axis(width: int, window: Window) -> str:
-    """"−5 min ……… now" over a history of this width."""
+    """The time axis over a history of this width: "−5 min", blanks, "now"."""
     left = f"−{window.words}"
     if width < width_of(left) + 5:
         return cut(left, width)
@@ -125,7 +125,7 @@ def paint_entry(entry: GpuEntry, c: GpuColumns, board: Board, looking: Looking, 
     """The line of a GPU or of several."""
     rows = entry.rows
     chosen = looking.gpu == entry.key
-    back = ("selected" if looking.area == "gpus" else "marked") if chosen and looking.area == "gpus" else ""
+    back = "selected" if chosen and looking.area == "gpus" else ""
     pen = Pen().put("▸" if back == "selected" else " ", "own")
     first = rows[0]
     indent = " " if first.identity.mig_parent_uuid else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tui import figures
 from tui.widgets.board import Board
-from tui.widgets.ink import Line, Pen, Span, cut, width_of
+from tui.widgets.ink import Line, Pen, Span, cut, width_of, wrapped
 
 STALE_AFTER_S = 3.0
 
@@ -37,7 +37,7 @@ def paint_header(board: Board, connection: Connection, width: int) -> list[Line]
         words = connection.ended or ("waiting for the first answer" if silent < STALE_AFTER_S else "no answer yet")
         return [pen.put(cut(words, width - pen.column), "warn" if connection.ended else "label").line(width)]
     right = _right(board, connection, width)
-    room = width - sum(width_of(text) for text, _ in right) - 2
+    room = width - sum(width_of(text) for text, _ in right) - 3
     for position, (text, style) in enumerate(_parts(board)):
         piece = text if position == 0 else f" · {text}"
         if pen.column + width_of(piece) > room:
@@ -52,9 +52,7 @@ def paint_header(board: Board, connection: Connection, width: int) -> list[Line]
         pen.put(text, style)
     lines = [pen.line(width)]
     sentence = driver_sentence(board)
-    if sentence:
-        lines.append(Pen().gap().put(cut(sentence, width - 2), "warn").line(width))
-    return lines
+    return lines + (wrapped(sentence, width, "warn", 1, most=2) if sentence else [])
 
 
 def driver_sentence(board: Board) -> str:
@@ -101,9 +99,7 @@ def _parts(board: Board) -> list[Span]:
 
 
 def _models(board: Board) -> str:
-    names = Counter(
-        (row.identity.name, row.total_bytes) for row in board.gpus if row.identity.mig_parent_uuid is None
-    )
+    names = Counter((row.identity.name, row.total_bytes) for row in board.gpus if row.identity.mig_parent_uuid is None)
     parts = []
     for (name, total), number in names.items():
         short = short_model(name)

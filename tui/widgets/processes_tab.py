@@ -36,7 +36,9 @@ def paint_processes(
     pen = Pen().gap(2).cell("role", 12, "label").cell("pid", 8, "label", "right").gap(2)
     pen.cell("state", 14, "label").cell("cpu", 6, "label", "right").cell("memory", 10, "label", "right")
     if width >= 100:
-        pen.cell("threads", 9, "label", "right").cell("read", 10, "label", "right").cell("written", 10, "label", "right")
+        pen.cell("threads", 9, "label", "right").cell("read", 10, "label", "right").cell(
+            "written", 10, "label", "right"
+        )
     pen.gap(2).put("command", "label")
     lines = [pen.line(width)]
     at = min(looking.process, len(members) - 1)

@@ -59,7 +59,7 @@ def left_words(seconds: float | None) -> str:
 
 
 def finish_words(finish_s: Range | None, board: Board) -> str:
-    """"Tue 04:30–05:40": the weekday once where both ends share it; one time where they agree."""
+    """Like "Tue 04:30–05:40": the weekday once where both ends share it; one time where they agree."""
     if finish_s is None:
         return "–"
     low = figures.clock(finish_s.low, board.utc_offset_s, board.now_s)
@@ -93,7 +93,7 @@ def state_words(run: Run, board: Board) -> tuple[str, str]:
 
 
 def step_words(run: Run) -> str:
-    """"12,400/40,000", or what stands in its place."""
+    """Like "12,400/40,000", or what stands in its place."""
     if run.kind == "serving":
         return run.server or "server"
     if run.step is None:
@@ -148,7 +148,7 @@ def loss_trend(run: Run, history: History) -> str:
 
 
 def gpu_words(run: Run, board: Board) -> str:
-    """"0–6": the GPUs of a run by their numbers."""
+    """The GPUs of a run by their numbers: "0–6"."""
     return gpus_words(run.gpu_uuids, board) + ("?" if run.gpus_inferred and run.gpu_uuids else "")
 
 

@@ -8,7 +8,7 @@ from monitor.types.run import Run
 from tui import figures
 from tui.widgets.bars import bar
 from tui.widgets.board import Board
-from tui.widgets.ink import Line, Pen, cut, width_of
+from tui.widgets.ink import Line, Pen, cut
 from tui.widgets.looking import SORTS, Looking
 from tui.widgets.run_figures import (
     assessment_of,
@@ -106,7 +106,9 @@ def _shown(run: Run, board: Board, looking: Looking) -> bool:
     if not wanted:
         return True
     letter = board.letters.get(run.run_id, "")
-    hay = " ".join((letter, run.name, run.user or "", run.group_name or "", run.command, run.kind, state_words(run, board)[0]))
+    hay = " ".join(
+        (letter, run.name, run.user or "", run.group_name or "", run.command, run.kind, state_words(run, board)[0])
+    )
     hay = hay.casefold()
     return all(word in hay for word in wanted)
 
@@ -114,13 +116,16 @@ def _shown(run: Run, board: Board, looking: Looking) -> bool:
 def _sorted(runs: list[Run], board: Board, sort: int) -> list[Run]:
     order = SORTS[sort]
     if order == "time left":
+
         def time_left(run: Run) -> float:
             found = assessment_of(run, board)
             return found.remaining_s.likely if found and found.remaining_s else float("inf")
 
         return sorted(runs, key=lambda run: (run.ended is not None, time_left(run)))
     if order == "memory":
-        return sorted(runs, key=lambda run: (run.ended is not None, -(run.gpu_memory_bytes or 0), -(run.rss_bytes or 0)))
+        return sorted(
+            runs, key=lambda run: (run.ended is not None, -(run.gpu_memory_bytes or 0), -(run.rss_bytes or 0))
+        )
     if order == "name":
         return sorted(runs, key=lambda run: (run.ended is not None, run.name.casefold()))
     return runs
@@ -207,6 +212,8 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
         filled, empty = bar(ratio, c.progress - 5)
         pen.gap(2).put(filled, "progress").put(empty if ratio is not None else " " * len(empty), "track")
         pen.cell("" if ratio is None else figures.percent(ratio), 5, ink, "right")
+    if over and not c.state:
+        return pen.gap(2).put(cut(state, width - pen.column - 1), state_style).line(width, back, f"run:{row.key}")
     pen.gap(1).cell("–" if run.step_seconds is None else figures.step_time(run.step_seconds), c.pace, ink, "right")
     if c.loss:
         trend = "" if over else loss_trend(run, board.view.history)
@@ -215,14 +222,17 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
         pen.gap(1).cell(words + (f" {trend}" if trend else "  "), c.loss, "critical" if bad else ink, "right")
     if c.memory:
         pen.gap(1).cell(memory_words(run) if not over else "–", c.memory, ink, "right")
+    if over:
+        pen.gap(1 + c.left + 2).put(cut(state, width - pen.column - 1), state_style)
+        return pen.line(width, back, f"run:{row.key}")
     found = assessment_of(run, board)
-    remaining = found.remaining_s if found and not over else None
+    remaining = found.remaining_s if found else None
     pen.gap(1).cell(left_words(remaining.likely if remaining else None), c.left, ink, "right")
-    finish = finish_words(found.finish_s if found and not over else None, board)
+    finish = finish_words(found.finish_s if found else None, board)
     if c.state:
         pen.gap(2).cell(finish, c.finish, ink)
         pen.gap(1).cell(state, max(c.state, width - pen.column - 1), state_style)
-    elif run.phase == "training" and not over and run.kind == "training" and finish != "–":
+    elif run.phase == "training" and run.kind == "training" and finish != "–":
         pen.gap(2).put(cut(finish, width - pen.column - 1), ink)
     else:
         pen.gap(2).put(cut(state, width - pen.column - 1), state_style)
@@ -293,5 +303,3 @@ def fitting(rows: tuple[RunRow, ...], key: str) -> str:
         if any(run.run_id == key for run in row.runs):
             return row.key
     return rows[0].key if rows else ""
-
-

@@ -50,7 +50,9 @@ def _progress(board: Board, run: Run, width: int) -> Line:
 def _rate(run: Run, width: int) -> list[Line]:
     if run.step_seconds is None:
         reason = next((one.detail or one.reason for one in run.missing if one.field == "step_seconds"), "")
-        return [Pen().gap(2).put("step time unknown", "label").put(f": {reason}" if reason else "", "label").line(width)]
+        return [
+            Pen().gap(2).put("step time unknown", "label").put(f": {reason}" if reason else "", "label").line(width)
+        ]
     clock = {"source": "by its own clock", "watched": "as watched", None: ""}[run.rate_clock]
     over = []
     if run.rate_steps:
@@ -79,7 +81,9 @@ def _left(board: Board, run: Run, width: int) -> list[Line]:
         reason = found.unknown_because if found else ""
         return wrapped(f"time left unknown{': ' + reason if reason else ''}", width, "label", 2)
     left = found.remaining_s
-    text = f"{figures.duration(left.likely)} ({figures.duration(left.low)} – {figures.duration(left.high)}, 8 of 10 times)"
+    text = (
+        f"{figures.duration(left.likely)} ({figures.duration(left.low)} – {figures.duration(left.high)}, 8 of 10 times)"
+    )
     lines = pieces([("left", text), ("finishes", finish_words(found.finish_s, board))], width)
     if found.basis:
         lines += wrapped(f"from {found.basis}", width, "label", 2, most=2)
