@@ -40,7 +40,7 @@ def _hides_others(root: str) -> bool:
         lines = read_bounded(f"{root}/self/mountinfo", 1 << 20).decode("utf-8", "replace").splitlines()
     except OSError:
         return False
-    for line in lines:
+    for line in reversed(lines):  # the last mount on a place is the one that shows
         before, mark, after = line.partition(" - ")
         words = before.split()
         if not mark or len(words) < 6 or words[4] != "/proc" or not after.startswith("proc "):

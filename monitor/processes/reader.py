@@ -6,7 +6,6 @@ import os
 import time
 
 from monitor.clock import Clock
-from monitor.processes.counters import Counters
 from monitor.processes.environment import value_of
 from monitor.processes.facts import FactsReader
 from monitor.processes.family import CHOSEN, members
@@ -128,7 +127,7 @@ class ProcessReader:
         return tuple(watched.facts for watched in self._watched.values() if watched.facts is not None)
 
     def _read_facts(self, watched: Watched, children: tuple[int, ...], now_s: float) -> None:
-        counters: Counters | None = watched.counters
+        counters = watched.counters
         if counters is None:
             return
         parent = self._table.entries.get(counters.parent_pid)
@@ -150,10 +149,14 @@ class ProcessReader:
 
     def _local(self, pid: int) -> LocalProcess:
         """What is known here of a pid that the driver names."""
-        entry = self._table.look(pid)
+        entry = self._table.entries.get(pid)
+        watched = None if entry is None else self._watched.get(entry.identity)
+        if entry is None or watched is None:  # who is watched was read in this tick
+            entry = self._table.look(pid)
         if entry is None:
             return LocalProcess(None, self._exists(pid))
-        zombie = entry.counters.state == "Z"
+        counters = entry.counters if watched is None or watched.counters is None else watched.counters
+        zombie = counters.state == "Z"
         if self._namespace.nested is False:
             return LocalProcess(entry.identity, True, None, zombie)
         return LocalProcess(entry.identity, True, self._holds_gpu(entry), zombie)

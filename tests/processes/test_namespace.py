@@ -13,7 +13,7 @@ def procfs(root: Path, *, inode: str, levels: str = "7", options: str = "rw", cg
     (root / "1").mkdir()
     os.symlink(inode, root / "self" / "ns" / "pid")
     (root / "self" / "status").write_text(f"Name:\tx\nNSpid:\t{levels}\n")
-    line = f"24 31 0:22 / /proc rw,nosuid - proc proc {options}\nbroken line\n"
+    line = f"23 31 0:21 / /proc rw - proc proc rw\n24 31 0:22 / /proc rw,nosuid - proc proc {options}\nbroken line\n"
     (root / "self" / "mountinfo").write_text(line)
     (root / "1" / "cgroup").write_text(cgroup)
     return str(root)
