@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from monitor.types.facts import OpenFile, ProcessFacts
 from monitor.types.record import Missing
 
 _TO_FILE = "start it with `> train.log 2>&1`"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SENTENCES = {
     "terminal": f"its output goes to a terminal, which cannot be read from outside; {_TO_FILE}",
     "pipe": f"its output goes into a pipe that leads to no readable file; {_TO_FILE} or through `| tee train.log`",
@@ -22,7 +24,7 @@ def why_unread(trainers: Sequence[ProcessFacts]) -> Missing:
     if trainers and not any(fact.mine for fact in trainers):
         user = next((fact.user for fact in trainers if fact.user), None)
         owner = f"it belongs to {user}" if user else "it belongs to another user"
-        detail = f"{owner}: its output cannot be read from here; run traintop as that user"
+        detail = f"{owner}: its output cannot be read from here; run traintop as that user{_container_way(trainers)}"
         return Missing(field="step", reason="no_permission", detail=detail)
     files = [file for fact in trainers for file in fact.open_files]
     readable = [file for file in files if file.kind == "file"]
@@ -37,6 +39,18 @@ def why_unread(trainers: Sequence[ProcessFacts]) -> Missing:
             if file.role == role and file.kind in _SENTENCES:
                 return Missing(field="step", reason="not_supported", detail=_SENTENCES[file.kind])
     return Missing(field="step", reason="not_yet", detail="it writes to no file that is known here")
+
+
+def _container_way(trainers: Sequence[ProcessFacts]) -> str:
+    """The command that shows a container's output; for a person to run, so only with a name that is plain."""
+    for fact in trainers:
+        container = fact.container
+        if container is None or container.runtime not in ("docker", "podman"):
+            continue
+        for name in (container.name or "", container.container_id):
+            if _PLAIN.fullmatch(name):
+                return f" or look with `{container.runtime} logs {name}`"
+    return ""
 
 
 def _short(file: OpenFile) -> str:

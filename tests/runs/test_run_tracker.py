@@ -424,6 +424,17 @@ def test_a_run_that_nobody_can_read_is_not_starting_for_hours() -> None:
     assert (one(tracker).phase, [missing.field for missing in one(tracker).missing]) == ("starting", ["step"])
 
 
+@pytest.mark.parametrize(
+    ("name", "way"), [("bob-vit", "docker logs bob-vit"), ("x; rm -rf ~", "docker logs 0123456789ab")]
+)
+def test_a_container_of_another_user_names_the_command_that_shows_its_output(name: str, way: str) -> None:
+    container = Container(runtime="docker", container_id="0123456789ab", name=name)
+    node = Node(process(100, "python train.py", mine=False, user="bob", container=container))
+    tracker = tracked(node)
+    tracker.update(node.tick())
+    assert f"`{way}`" in one(tracker).missing[0].detail
+
+
 def test_what_only_the_driver_names_is_shown_without_members() -> None:
     node = Node()
     node.extra_pairings = (
