@@ -157,6 +157,9 @@ class Driver:
         if isinstance(count, Refusal):
             return count
         devices = [self._device(tools, index, known) for index in range(min(int(count), _MAX_GPUS))]
+        working = {device.identity.uuid for device in devices if device.handle is not None}
+        # A number that gives no handle may have been that of a GPU which has another number now.
+        devices = [device for device in devices if device.handle is not None or device.identity.uuid not in working]
         found = {device.identity.uuid for device in devices}
         gone = [device for uuid, device in known.items() if uuid not in found and not device.is_placeholder]
         for device in gone:

@@ -125,6 +125,18 @@ def test_gpus_that_the_driver_numbers_anew_keep_their_uuids(tmp_path: Path) -> N
         assert samples[first].gpu_util_ratio is None  # keeps its row, but shows no other GPU's figures
 
 
+def test_no_gpu_is_listed_twice_when_numbers_move_and_one_gives_no_handle(tmp_path: Path) -> None:
+    with bench(tmp_path, FakeGpu(), FakeGpu(), FakeGpu()) as b:
+        before = {sample.uuid for sample in b.read()}
+        b.library.gpus.pop(0)
+        b.library.handle_refused[1] = 999
+        for _ in range(3):
+            samples = b.read(after_s=1)
+        uuids = [sample.uuid for sample in samples]
+        assert sorted(uuids) == sorted(before)
+        assert [sample.state == "ok" for sample in samples].count(True) == 1
+
+
 def test_a_library_that_was_closed_is_opened_once_more(tmp_path: Path) -> None:
     with bench(tmp_path, FakeGpu()) as b:
         b.read()
