@@ -25,7 +25,7 @@ MAX_FILES_A_PROCESS = 12
 MAX_REFUSALS = 64
 FIRST_EVENTS = 48
 """Of what the end of a file tells on first sight, this many readings of a counter: enough for a rate at once."""
-LATER_EVENTS = 6
+LATER_EVENTS = 4
 TEE_AGAIN_S = 30.0
 _Key = tuple[ProcessIdentity, int, int]
 """Process, pid of the holder, descriptor."""

@@ -18,7 +18,7 @@ from monitor.steps.thinning import thin
 from monitor.types.steps import StepEvent
 
 LOG_BYTES = 32 * 1024 * 1024
-"""The last 32 MiB of a log are read, and its first 64 KiB."""
+"""The last 32 MiB of a log are read, and its first 16 KiB."""
 MAX_EVENTS = 1024
 MAX_CANDIDATES = 32
 MAX_ENTRIES = 2000

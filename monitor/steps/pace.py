@@ -32,7 +32,9 @@ class Rate:
     step_seconds: float
     """An ordinary step."""
     wall_seconds_per_step: float
-    """An ordinary step of the last third, and each step's share of all stalls seen."""
+    """Pauses in. Halfway between the mean of all steps seen and that of the last third with each step's share of all
+    pauses: the first is right when nothing changes, the second when the run became slower or faster. Neither is when it
+    is not known which; measured on recorded runs the middle is nearer than either."""
     window_s: float
     steps: float
     """How long and how many steps were looked at."""
@@ -143,14 +145,21 @@ def _is_stall(interval: _Interval, base: float, resolution_s: float) -> bool:
     return interval.seconds > ordinary * (1 + allowed) + 2 * _coarse(resolution_s, base)
 
 
+def _is_skip(interval: _Interval, base: float, resolution_s: float) -> bool:
+    late_s = interval.seconds + _coarse(resolution_s, base)
+    return interval.steps >= SKIP_STEPS and late_s < SKIP_RATIO * base * interval.steps
+
+
 def _base(intervals: list[_Interval], resolution_s: float) -> float:
     """Seconds of an ordinary step: the mean over all that is no stall."""
     plain = [i for i in intervals if not i.stalled]
     if sum(i.steps for i in plain) < 0.1 * sum(i.steps for i in intervals):
         plain = intervals  # a stall in each of them: they are the ordinary thing here
-    base = _median([(i.seconds / i.steps, i.steps) for i in plain])
+    usual = _median([(i.steps, 1.0) for i in plain])
+    # A jump over thousands of steps on resume must not outvote all others.
+    base = _median([(i.seconds / i.steps, min(i.steps, 3 * usual)) for i in plain])
     for _ in range(5):
-        kept = [i for i in plain if not _is_stall(i, base, resolution_s)]
+        kept = [i for i in plain if not _is_stall(i, base, resolution_s) and not _is_skip(i, base, resolution_s)]
         steps = sum(i.steps for i in kept)
         if not steps:
             break
@@ -170,11 +179,7 @@ def _without_start(intervals: list[_Interval], base: float, resolution_s: float)
         if not slow or i.first - began >= WARM_UP_STEPS:
             break
         start += 1
-    return [
-        i
-        for i in intervals[start:]
-        if i.steps < SKIP_STEPS or i.seconds + _coarse(resolution_s, base) >= SKIP_RATIO * base * i.steps
-    ]
+    return [i for i in intervals[start:] if not _is_skip(i, base, resolution_s)]
 
 
 def _recent(intervals: list[_Interval], steps: float, seconds: float) -> list[_Interval]:
@@ -211,7 +216,7 @@ def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
         return None
     return Rate(
         step_seconds=steady_s,
-        wall_seconds_per_step=max(steady_s * 0.5, third_s + stalls_s / steps),
+        wall_seconds_per_step=max(steady_s * 0.5, (seconds / steps + third_s + stalls_s / steps) / 2),
         window_s=seconds,
         steps=steps,
         spread_ratio=_spread(intervals, steps),

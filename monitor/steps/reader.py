@@ -12,7 +12,7 @@ from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.steps import StepEvent
 
-TICK_S = 0.2
+TICK_S = 0.25
 """What one look may take in all; files that were not reached are first in the next."""
 MAX_TAIL_BYTES = 65536
 

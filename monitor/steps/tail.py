@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from monitor.steps.lines import Line, LineSplitter
 
-HEAD_BYTES = 64 * 1024
+HEAD_BYTES = 16 * 1024
 """What is read of the beginning of a large file: banners with totals stand there."""
-START_BYTES = 256 * 1024
-"""Where following begins: this far before the end."""
+START_BYTES = 128 * 1024
+"""Where following begins: this far before the end. Some 1500 bars: enough for a rate, and a twentieth of a second."""
 CHUNK_BYTES = 64 * 1024
 TICK_BYTES = 1024 * 1024
 

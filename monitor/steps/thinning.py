@@ -8,7 +8,7 @@ from monitor.types.steps import StepEvent
 
 
 def thin(events: list[StepEvent], most: int) -> list[StepEvent]:
-    """About `most` readings of each counter, in order: the first, the last, and evenly chosen ones with a time between.
+    """About `most` readings of each counter, in order: the last, and evenly chosen ones that carry a time.
 
     Events without a counter (phases, ends) stay, of figures alone the last. The line itself is kept with the last
     reading only.
@@ -26,15 +26,19 @@ def thin(events: list[StepEvent], most: int) -> list[StepEvent]:
         kept = set(sorted(kept)[-4 * most :])
     last_of: set[int] = set()
     for indices in groups.values():
-        timed = [i for i in indices if events[i].elapsed_s is not None or events[i].event_clock == "text"]
-        pool = timed if len(timed) > 1 else indices
-        stride = max(1, -(-len(pool) // max(1, most - 2)))
-        # Counted from the end, so that the freshest are always there.
-        kept.update(pool[::-1][::stride])
-        kept.update((indices[0], indices[-1]))
+        timed = [i for i in indices if _has_time(events[i])]
+        stride = max(1, -(-len(timed) // max(1, most - 1)))
+        kept.update(timed[::-1][::stride])  # counted from the end, so that the freshest are always there
+        kept.add(indices[-1])
         last_of.add(indices[-1])
     return [
         event if i in last_of or event.step is None else msgspec.structs.replace(event, evidence="", values=())
         for i, event in enumerate(events)
         if i in kept
     ]
+
+
+def _has_time(event: StepEvent) -> bool:
+    """Whether a rate can be made of it. tqdm's printed rate is none: it is never used."""
+    printed = event.seconds_per_step is not None and event.source != "tqdm"
+    return event.elapsed_s is not None or event.event_clock == "text" or printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from monitor.types.steps import Phase
 
@@ -47,6 +48,7 @@ class BarKind:
     """The count is of the run although an epoch is named: "Epoch 3/10, Steps: …"."""
 
 
+@lru_cache(maxsize=512)  # a description stays for thousands of states
 def bar_kind(label: str, unit: str) -> BarKind:
     """Judge a bar by its words alone."""
     words = label.casefold()

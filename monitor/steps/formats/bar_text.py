@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from monitor.steps.formats.numbers import count, duration_s, exact
 
@@ -34,6 +35,7 @@ class BarText:
     postfix: str
 
 
+@lru_cache(maxsize=8)  # every format asks
 def last_bar(text: str) -> BarText | None:
     """The last whole bar of a line, or nothing. Earlier ones on the same line are older states."""
     if "[" not in text:

@@ -11,9 +11,21 @@ from monitor.types.steps import StepEvent
 
 _PREFIX = r"^(?:\[?rank ?\d+\]?:? ?|\([^)]{1,60}\) )?"
 # Plain words that every line is searched for first; the patterns are tried only on lines that hold one.
-_HINTS = re.compile(
-    r"memory|cancelled|killed|interrupt|traceback|error|train|finished|complete|exit|signal|alloc|limit|oom",
-    re.IGNORECASE,
+_HINTS = (
+    "memory",
+    "oom",
+    "cancelled",
+    "killed",
+    "interrupt",
+    "traceback",
+    "error",
+    "train",
+    "finished",
+    "complete",
+    "exit",
+    "signal",
+    "alloc",
+    "limit",
 )
 _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
@@ -61,7 +73,8 @@ class EndingsFormat:
         if line.text.startswith("Exception ignored in"):
             self._ignored = True  # the traceback that follows ended nothing
             return ()
-        if _HINTS.search(line.text) is None:
+        lower = line.text.lower()
+        if lower.endswith("]") or not any(hint in lower for hint in _HINTS):  # bars end so, by the thousand
             self._ignored = False
             return ()
         how = next((how for how, pattern in _ENDINGS if pattern.search(line.text)), None)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from monitor.steps.formats.numbers import figure
 from monitor.types.steps import StepValue
 
 MAX_FIGURES = 8
-_NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|inf)(?:inity)?"
+_NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,3})?|[-+]?(?:[Nn]a[Nn]|NAN|[Ii]nf|INF)"
 _PAIR = re.compile(
-    r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9_./-]{0,40}(?: (?:loss|rate|norm|perplexity))?)[ \t]{0,8}[:=]?[ \t]{0,8}"
-    rf"({_NUMBER})(?![\w.])",
-    re.IGNORECASE,
+    r"(?<![A-Za-z0-9])([A-Za-z][A-Za-z0-9_./-]{0,40}(?: (?:[Ll]oss|[Rr]ate|[Nn]orm|[Pp]erplexity))?)"
+    r"[ \t]{0,8}[:=]?[ \t]{0,8}"
+    rf"({_NUMBER})(?![\w.])"
 )
 _HELD_OUT = re.compile(r"val|eval|test|valid|dev_", re.IGNORECASE)
 _LOSS = re.compile(r"(?:.*[ _/.-])?(?:loss|xent|nll|trl)$", re.IGNORECASE)
@@ -36,6 +37,7 @@ _NAMES = {
 }
 
 
+@lru_cache(maxsize=512)
 def own_name(name: str) -> str | None:
     """Our name for a figure: `loss` for whatever loss is trained on, `eval_loss` for one on held-out data."""
     plain = name.strip().casefold()

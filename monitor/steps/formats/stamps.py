@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 
 SEARCH_CHARS = 64
 _CALENDAR = re.compile(
@@ -23,10 +24,15 @@ def line_time_s(text: str) -> float | None:
         seconds = _EPOCH_SECONDS.match(start)
         return None if seconds is None else float(seconds.group(1) + (seconds.group(2) or ""))
     year, month, day, hour, minute, second, fraction, zone = match.groups()
+    minute_s = _minute_s(int(year), int(month), int(day), int(hour), int(minute), zone)
+    return None if minute_s is None else minute_s + int(second) + float("0." + (fraction or "0"))
+
+
+@lru_cache(maxsize=1024)
+def _minute_s(year: int, month: int, day: int, hour: int, minute: int, zone: str | None) -> float | None:
     try:
-        moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))  # noqa: DTZ001
-        moment = moment.astimezone() if zone is None else moment.replace(tzinfo=_zone(zone))
-        return moment.timestamp() + float("0." + (fraction or "0"))
+        moment = datetime(year, month, day, hour, minute)  # noqa: DTZ001
+        return (moment.astimezone() if zone is None else moment.replace(tzinfo=_zone(zone))).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
 

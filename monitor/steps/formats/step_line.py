@@ -29,13 +29,11 @@ _STEP = re.compile(
     r"(?:steps?|iters?|iterations?|itr)|global_step|updates?|num_updates|batch(?:es)?|it)\b"
     r"[ \t]{0,6}[:=#(\[]?[ \t]{0,10}"
     rf"(?P<n>{_NUMBER})(?![\w.%]*[A-Za-z])(?:[ \t]{{0,8}}(?:/|of)[ \t]{{0,8}}(?P<total>{_NUMBER}))?",
-    re.IGNORECASE,
 )
 _EPOCH = re.compile(
     r"(?<![\w/.])ep(?:och)?s?\b[ \t]{0,4}[:=#(\[]{0,2}[ \t]{0,6}(?P<n>\d{1,9})(?!\.?\d)"
     r"(?:[ \t]{0,4}(?:/|of)[ \t]{0,4}(?P<total>\d{1,9}))?"
     r"\]?(?:[ \t]{0,2}\[[ \t]{0,6}(?P<batch>\d{1,9})[ \t]{0,2}/[ \t]{0,6}(?P<batches>\d{1,9})\b)?",
-    re.IGNORECASE,
 )
 _BRACKET = re.compile(rf"^.{{0,64}}?\[[ \t]{{0,6}}(?P<n>{_NUMBER})[ \t]{{0,2}}/[ \t]{{0,6}}(?P<total>{_NUMBER})\]")
 _ELAPSED = re.compile(r"\b(?:train_time|elapsed|time_elapsed|total_time)[:= ]{1,3}(?P<n>[\d.:]{1,16})(?P<unit>ms|s)?\b")
@@ -50,6 +48,7 @@ _HELD_OUT = re.compile(
     re.I,
 )
 _QUICK = re.compile(r"\d")
+_HINTS = ("step", "it", "ep", "batch", "update")
 
 
 @dataclass
@@ -107,8 +106,11 @@ class StepLineFormat:
         return (*(msgspec.structs.replace(e, confidence=event.confidence) for e in held), event)
 
     def _find(self, content: str, values: tuple[StepValue, ...], text: FileText, *, whole: bool) -> _Found | None:
-        epoch = _EPOCH.search(content)
-        step = next((m for m in _STEP.finditer(content) if not _HELD_OUT.search(content[: m.start()])), None)
+        content = content.encode().lower().decode()  # ASCII only, so that places in the text stay the same
+        hinted = any(word in content for word in _HINTS)
+        epoch = _EPOCH.search(content) if hinted else None
+        steps = _STEP.finditer(content) if hinted else ()
+        step = next((m for m in steps if not _HELD_OUT.search(content[: m.start()])), None)
         if epoch is not None and (
             (not whole and epoch.end() == len(content)) or _HELD_OUT.search(content[: epoch.start()])
         ):
@@ -197,7 +199,7 @@ def _count(text: str | None) -> float | None:
 
 
 def _elapsed(content: str) -> float | None:
-    match = _ELAPSED.search(content)
+    match = _ELAPSED.search(content) if "_time" in content or "elapsed" in content else None
     if match is None:
         return None
     if ":" in match["n"]:
@@ -211,7 +213,7 @@ def _each(content: str, unit: StepUnit) -> float | None:
     if unit == "epoch":
         seconds = _SECONDS.search(content)
         return None if seconds is None else float(seconds["n"] or seconds["m"])
-    match = _EACH.search(content)
+    match = _EACH.search(content) if "time" in content or "dt" in content else None
     if match is None:
         return None
     number = float(match["n"])
