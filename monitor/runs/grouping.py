@@ -75,10 +75,9 @@ def group(known: Iterable[Known]) -> tuple[Group, ...]:
     for one in ordered:
         if one.kind in _OWN_RUN:
             _climb(forest, one, roles)
-    for driver in set(forest.drivers.values()):
+    _join_ranks(forest, [one for one in ordered if roles.get(one.fact.process) == "trainer"])
+    for driver in sorted(set(forest.drivers.values()), key=_age):
         _judge_driver(forest, driver, roles)
-    trainers = [one for one in ordered if roles.get(one.fact.process) == "trainer"]
-    _join_ranks(forest, trainers)
     for one in ordered:
         if one.fact.process not in roles:
             _fold_in(forest, one, roles)

@@ -113,6 +113,11 @@ def test_a_script_that_starts_trainings_is_their_sweep_not_their_run() -> None:
     assert single.anchor == who(101)
 
 
+def test_a_script_that_starts_ranks_itself_is_their_launcher() -> None:
+    (run,) = grouped(process(100, "python my_train_launcher.py"), *ranks(4))
+    assert roles(run) == {100: "launcher", 101: "trainer", 102: "trainer", 103: "trainer", 104: "trainer"}
+
+
 def test_servers_are_served_never_trained() -> None:
     server = process(100, "python -m vllm.entrypoints.openai.api_server --model meta/Llama-3-8B", "serving")
     engine = process(101, "VLLM::EngineCore", "serving", parent=100)
