@@ -70,8 +70,6 @@ def _direct(local: LocalProcess | None, here: Namespace) -> tuple[ProcessIdentit
     if not known and local is not None and local.exists:
         return None, "hidden", "The system hides processes of other users (hidepid on /proc)."
     if here.nested is False:
-        if here.hides_others and local is None:
-            return None, "hidden", "The system hides processes of other users (hidepid on /proc)."
         return None, "gone", "No such process: it has just ended, or the driver still holds memory of a dead one."
     if local is not None and local.identity is not None and local.holds_gpu is None:
         detail = "A process with this pid is here, but nothing shows that it is the one the driver means."

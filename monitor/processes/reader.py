@@ -166,11 +166,13 @@ class ProcessReader:
         if self._proc.exists(pid):
             return True
         if not self._real or not hasattr(os, "pidfd_open"):
-            return False
+            return self._namespace.hides_others
         try:
             os.close(os.pidfd_open(pid))
-        except OSError:
+        except ProcessLookupError:
             return False
+        except OSError:  # an old kernel, or a sandbox that forbids the call
+            return self._namespace.hides_others
         return True
 
     def _holds_gpu(self, entry: Entry) -> bool | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.clock import ManualClock
+from monitor.processes.namespace import INITIAL_PID_NAMESPACE, Namespace
 from monitor.processes.proc import ProcDirectory
 from monitor.processes.reader import ProcessReader
 from monitor.sources import ProcessReading
@@ -318,6 +319,13 @@ def test_hidden_and_missing_processes_break_nothing(proc: FakeProc, clock: Manua
     reading = source.read(frozenset({10, 30, 31}))
     assert pids(reading) == [10]
     assert [(one.driver_pid, one.how) for one in source.pair(gpus)] == [(10, "same_pid"), (30, "hidden"), (31, "gone")]
+
+
+def test_where_proc_hides_others_an_unknown_pid_is_not_called_gone(proc: FakeProc, clock: ManualClock) -> None:
+    hiding = Namespace(pid_namespace=INITIAL_PID_NAMESPACE, nested=False, hides_others=True)
+    source = reader(proc, clock, namespace=hiding)
+    (pairing,) = source.pair((GpuSample(uuid="GPU-a", processes=(GpuProcess(pid=31),)),))
+    assert pairing.how == "hidden"
 
 
 def test_no_proc_at_all(tmp_path: Path, clock: ManualClock) -> None:
