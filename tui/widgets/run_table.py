@@ -64,7 +64,7 @@ def run_columns(width: int) -> RunColumns:
         return _with_name(fixed, width, 30)
     if width < 150:
         return _with_name(RunColumns(0, 6, 5, 15, 0, 7, 8, 8, 7, 15, 14), width, 40)
-    return _with_name(RunColumns(0, 10, 8, 17, 26, 8, 10, 9, 8, 18, 18), width, 48)
+    return _with_name(RunColumns(0, 8, 7, 16, 14 if width < 180 else 26, 8, 9, 9, 8, 16, 18), width, 48)
 
 
 def _with_name(c: RunColumns, width: int, most: int) -> RunColumns:
@@ -170,7 +170,7 @@ def _heading(board: Board, looking: Looking, rows: tuple[RunRow, ...], c: RunCol
         notes.append("mine")
     total, shown = len(board.view.runs), sum(len(row.runs) for row in rows if not row.inside)
     if notes:
-        notes.append(f"{shown} of {total}")
+        notes.insert(0, f"{shown} of {total}")
     elif looking.sort:
         notes.append(f"by {SORTS[looking.sort]}")
     room = c.name - 2
