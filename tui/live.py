@@ -145,7 +145,7 @@ def run_live(choice: Choice, early: EarlyAgent, settings: Settings, wish: Screen
         stage = _first_picture(source, ending, ability)
         if stage is not None:
             return stage
-        fault = _full_screen(source, ending, _live_options(choice, settings, wish, ability))
+        fault = _full_screen(source, ending, _live_options(choice, settings, wish, ability), mouse=settings.mouse)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     finally:
@@ -231,11 +231,11 @@ class _Import:
         self.done = True
 
 
-def _full_screen(source: RelayedSource, ending: Ending, options: LiveOptions) -> BaseException | None:
+def _full_screen(source: RelayedSource, ending: Ending, options: LiveOptions, *, mouse: bool) -> BaseException | None:
     from tui.app.app import TraintopApp
     from tui.terminal.textual_run import run_app
 
-    return run_app(TraintopApp(source, options), ending.original)
+    return run_app(TraintopApp(source, options), ending.original, mouse=mouse)
 
 
 def _live_options(choice: Choice, settings: Settings, wish: ScreenWish, ability: TerminalAbility) -> LiveOptions:

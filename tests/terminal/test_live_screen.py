@@ -123,8 +123,8 @@ def test_a_terminal_that_vanishes_under_nohup(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_terminal_that_cannot_be_drawn_on(term: str, tmp_path: Path) -> None:
-    with session("--demo", tmp_path=tmp_path, TERM=term) as one:
-        assert one.wait(15) == 0
+    with session(tmp_path=tmp_path, TERM=term) as one:
+        assert one.wait(15) in (0, 1)
         assert b"No live screen, because TERM is" in one.written
         assert b"\x1b[?1049h" not in one.written
 

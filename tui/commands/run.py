@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import click
 
 from tui.commands.early import EarlyAgent
 from tui.commands.root import traintop
-from tui.outputs.paint import write_out, write_sentence
+from tui.outputs.paint import OutputLostError, write_out, write_sentence
 from tui.start import EXIT_INTERRUPTED, EXIT_NOTHING
 
 
@@ -23,6 +24,9 @@ def run(argv: Sequence[str], early: EarlyAgent) -> int:
         return EXIT_INTERRUPTED
     except click.ClickException as error:
         return refuse(words, sentence_of(error))
+    except OutputLostError as error:
+        write_sentence(f"traintop: {error}")
+        return EXIT_NOTHING
     return status if isinstance(status, int) else 0
 
 
@@ -39,7 +43,8 @@ def refuse(argv: Sequence[str], sentence: str) -> int:
         from tui.outputs.schemas import failed
 
         command = next((word for word in argv if not word.startswith("-")), "once")
-        write_out(encode(failed(command, sentence)))
+        with contextlib.suppress(OutputLostError):  # the sentence above has said enough
+            write_out(encode(failed(command, sentence)))
     return EXIT_NOTHING
 
 

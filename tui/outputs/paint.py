@@ -118,20 +118,29 @@ def ascii_text(text: str) -> str:
     return text if text.isascii() else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
 
 
+class OutputLostError(Exception):
+    """Nothing can be written to stdout any more. The text is a sentence for the user."""
+
+
 def write_out(text: str | bytes) -> None:
     """Write to stdout as bytes, so that no encoding of the terminal can make it fail.
 
     Raises:
         BrokenPipeError: the reader has gone; the command ends quietly then.
+        OutputLostError: it cannot be written, for example because the disk is full.
     """
-    sys.stdout.flush()
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
     buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
-        sys.stdout.write(data.decode("utf-8", "replace"))
-        return
-    buffer.write(data)
-    buffer.flush()
+    if buffer is None:  # standard output is closed
+        raise OutputLostError("Standard output is closed.")
+    try:
+        buffer.write(data)
+        buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        close_quietly()
+        raise OutputLostError(f"Standard output cannot be written: {error.strerror}.") from None
 
 
 def write_sentence(sentence: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 MIN_INTERVAL_S = 0.25
 MAX_INTERVAL_S = 3600.0
 
-SettingValue = bool | float | str | tuple[str, ...] | None
+SettingValue = bool | float | str | None
 
 
 @dataclass(frozen=True)
@@ -47,25 +47,9 @@ def _name(value: object) -> str:
     return value
 
 
-def _names(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(value) > 40:
-        raise TypeError("must be a list of names")
-    return tuple(_name(one) for one in value)
-
-
-def _window_s(value: object) -> float:
-    number = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    if not 30 <= number <= 86_400:
-        raise ValueError("must be a number of seconds from 30 to 86400")
-    return number
-
-
 SETTINGS: tuple[Setting, ...] = (
     Setting("theme", None, "name of a theme; left out, the dark or light default", _name),
     Setting("interval", 1.0, "seconds between two looks", interval_s),
-    Setting("window", 300.0, "seconds of history that the charts show", _window_s),
-    Setting("sort", None, "column by which runs are sorted; left out, yours first", _name),
-    Setting("columns", (), "columns of the runs table, in order; empty for those that fit", _names),
     Setting("mouse", True, "whether the mouse selects and scrolls; false leaves it to the terminal", _flag),
     Setting("ascii", None, "true draws with ASCII only, false never; left out, the locale decides", _flag),
 )

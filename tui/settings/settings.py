@@ -40,24 +40,8 @@ class Settings:
     @property
     def interval_s(self) -> float:
         """Seconds between two looks."""
-        return self._number("interval")
-
-    @property
-    def window_s(self) -> float:
-        """Seconds of history in the charts."""
-        return self._number("window")
-
-    @property
-    def sort(self) -> str | None:
-        """Column by which runs are sorted, where one is set."""
-        value = self.values["sort"]
-        return value if isinstance(value, str) else None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns of the runs table; empty for those that fit."""
-        value = self.values["columns"]
-        return value if isinstance(value, tuple) else ()
+        value = self.values["interval"]
+        return value if isinstance(value, float) else 1.0
 
     @property
     def mouse(self) -> bool:
@@ -69,10 +53,6 @@ class Settings:
         """True: ASCII only; False: never; None: the locale decides."""
         value = self.values["ascii"]
         return value if isinstance(value, bool) else None
-
-    def _number(self, name: str) -> float:
-        value = self.values[name]
-        return float(value) if isinstance(value, (int, float)) else 0.0
 
 
 def load_settings(path: str) -> Settings:
@@ -161,7 +141,7 @@ def save_setting(path: str, name: str, value: SettingValue) -> str:
     setting = next((one for one in SETTINGS if one.name == name), None)
     if setting is None:
         raise ValueError(f"there is no setting {name!r}")
-    setting.accept(list(value) if isinstance(value, tuple) else value)
+    setting.accept(value)
     if not path:
         return "There is no home directory to write the settings to."
     text, complaint = _read(path)
@@ -195,8 +175,6 @@ def _with(text: str, name: str, value: SettingValue) -> str:
 def _toml(value: SettingValue) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_toml(one) for one in value) + "]"
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return repr(value)

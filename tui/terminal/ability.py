@@ -37,7 +37,8 @@ def terminal_ability(environment: Mapping[str, str] | None = None) -> TerminalAb
         unicode=unicode_works(env, getattr(sys.stdout, "encoding", None)),
         colours=colour_count(env, _is_terminal(1)),
         light=light_background(env),
-        width=max(20, size.columns) if _is_terminal(1) else max(120, size.columns),
+        # Into a pipe lines are long enough for every column, unless the user says how wide they shall be.
+        width=max(20, size.columns) if _is_terminal(1) or "COLUMNS" in env else 120,
         height=max(5, size.lines),
     )
 
