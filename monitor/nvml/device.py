@@ -8,7 +8,7 @@ import msgspec
 
 from monitor.nvml.binding import Handle
 from monitor.nvml.calls import FIRST_PAUSE_S, LONGEST_PAUSE_S
-from monitor.nvml.errors import GPU_IS_LOST, INVALID_ARGUMENT, NO_PERMISSION, UNINITIALIZED, Refusal
+from monitor.nvml.errors import GPU_IS_LOST, INVALID_ARGUMENT, INVALID_STATE, RESET_REQUIRED, UNINITIALIZED, Refusal
 from monitor.nvml.gpm import GpmMeter
 from monitor.nvml.identity import PLACEHOLDER, Tools
 from monitor.nvml.links import active_links
@@ -21,6 +21,7 @@ from monitor.nvml.sums import held_bytes, process_records, unattributed_bytes
 from monitor.types.gpu import EccCounts, GpmActivity, GpuIdentity, GpuSample, NvLink, PcieLink, ThrottleTime, XidEvent
 from monitor.types.record import Missing
 
+_NEEDS_RESET = (RESET_REQUIRED, INVALID_STATE)
 _SHOWN_WHEN_BAD = ("gpu_util_ratio", "memory_used_bytes", "power_w", "temperature_c")
 _FLAT = frozenset(GpuSample.__struct_fields__)
 _MEMORY_FIELDS = ("memory_total_bytes", "memory_used_bytes", "memory_free_bytes", "memory_reserved_bytes")
@@ -276,11 +277,11 @@ class Device:
 
 
 def _state_of(refusal: Refusal) -> str:
-    if refusal.code in (16, 29, 30):
+    if refusal.code in _NEEDS_RESET:
         return "needs_reset"
     if refusal.reason == "lost":
         return "lost"
-    if refusal.code == NO_PERMISSION or refusal.reason == "no_permission":
+    if refusal.reason == "no_permission":
         return "no_permission"
     return "error"
 

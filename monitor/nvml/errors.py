@@ -23,6 +23,7 @@ GPU_IS_LOST = 15
 RESET_REQUIRED = 16
 LIBRARY_MISMATCH = 18
 ARGUMENT_VERSION_MISMATCH = 25
+INVALID_STATE = 29
 UNKNOWN = 999
 
 
@@ -63,15 +64,15 @@ _TABLE: tuple[tuple[int, str, str], ...] = (
     (19, "failed", "The GPU is in use in a way that does not allow this."),
     (20, "failed", "The host has too little free memory for the driver."),
     (21, "not_yet", "The driver has no data for this yet."),
-    (22, "not_supported", "A vGPU manager does not offer this figure to its guests."),
+    (22, "not_supported", "This is not to be had on a vGPU while ECC is on."),
     (23, "failed", "The driver has run out of resources for this call."),
-    (24, "not_supported", "The GPU's frequency cannot be read in this mode."),
+    (24, "not_supported", "The GPU does not have this frequency."),
     (ARGUMENT_VERSION_MISMATCH, "driver_too_old", "The installed driver does not know this version of the question."),
     (26, "driver_too_old", "The driver has dropped this question in favour of a newer one."),
     (27, "not_yet", "The GPU is not ready yet."),
-    (28, "not_supported", "The GPU does not have this component."),
-    (29, "lost", "The GPU is in a state that needs a reset."),
-    (30, "lost", "The GPU needs a reset."),
+    (28, "failed", "The driver found no such GPU."),
+    (INVALID_STATE, "failed", "The GPU is in a state in which it does not answer; it may need a reset."),
+    (30, "failed", "The GPU does not have this kind of reset; it may need a reboot."),
     (UNKNOWN, "failed", "The driver reported an unknown internal error."),
 )
 

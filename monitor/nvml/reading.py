@@ -7,13 +7,13 @@ from typing import Any
 
 from monitor.nvml.binding import Answer, Handle
 from monitor.nvml.calls import Caller, Field, Question
-from monitor.nvml.errors import IMPOSSIBLE, INVALID_ARGUMENT, Refusal
+from monitor.nvml.errors import GPU_IS_LOST, IMPOSSIBLE, INVALID_ARGUMENT, RESET_REQUIRED, UNINITIALIZED, Refusal
 from monitor.nvml.fields import FieldBatch
 from monitor.nvml.metrics import PERIOD_S, Metric, Tier
 from monitor.types.record import Missing
 
-_WHOLE_DEVICE = (1, 15, 16, 29, 30)
-"""Uninitialized, lost, reset required, invalid state, reset required: no other question can be answered either."""
+_WHOLE_DEVICE = (UNINITIALIZED, GPU_IS_LOST, RESET_REQUIRED)
+"""After these no other question can be answered either."""
 
 
 class _Asked:
