@@ -16,8 +16,8 @@ from monitor.nvml.metrics import SAMPLE_METRICS, THROTTLE_TIME, Tier
 from monitor.nvml.mig import MigInstance, read_instances
 from monitor.nvml.process_use import ProcessUse
 from monitor.nvml.processes import Claim, ProcessList, ProcessLister
-from monitor.nvml.reading import MetricReader, missing_entry
-from monitor.nvml.sums import held_bytes, process_records, unattributed_bytes
+from monitor.nvml.reading import MetricReader
+from monitor.nvml.sums import held_bytes, missing_of_list, process_records, unattributed_bytes
 from monitor.types.gpu import EccCounts, GpmActivity, GpuIdentity, GpuSample, NvLink, PcieLink, ThrottleTime, XidEvent
 from monitor.types.record import Missing
 
@@ -26,12 +26,6 @@ _SHOWN_WHEN_BAD = ("gpu_util_ratio", "memory_used_bytes", "power_w", "temperatur
 _FLAT = frozenset(GpuSample.__struct_fields__)
 _MEMORY_FIELDS = ("memory_total_bytes", "memory_used_bytes", "memory_free_bytes", "memory_reserved_bytes")
 _XID_OFF_THE_BUS = 79
-
-_UNRELIABLE = Missing(
-    field="processes",
-    reason="failed",
-    detail="The process list is unreliable with this driver and binding: rows that cannot be true were left out.",
-)
 
 
 class Device:
@@ -168,19 +162,12 @@ class Device:
         by_instance = [tuple(claim for claim in listed.claims if _is_in(claim, part)) for part in self.instances]
         in_instances = {id(claim) for claims in by_instance for claim in claims}
         claims = tuple(claim for claim in listed.claims if id(claim) not in in_instances)
-        known = listed.refusal is None
         use = None if self.identity.mig_enabled else self.use
         if use is not None and claims:
             pids = frozenset(claim.pid for claim in claims)
             use.update(self.handle, pids, figures.get("gpu_util_ratio"), wall_s, now_s)
-        if listed.refusal is not None:
-            missing = (*missing, missing_entry("processes", listed.refusal))
-        elif listed.dropped:
-            missing = (*missing, _UNRELIABLE)
-        unattributed = None
-        if not self.instances and not self.identity.unified_memory:
-            is_whole = known and not listed.dropped
-            unattributed = unattributed_bytes(figures.get("memory_used_bytes"), claims, known=is_whole)
+        # What belongs to instances, or to the system as well, cannot be set against processes as a whole.
+        used_bytes = None if self.instances or self.identity.unified_memory else figures.get("memory_used_bytes")
         sample = GpuSample(
             uuid=self.identity.uuid,
             taken_s=wall_s,
@@ -190,9 +177,9 @@ class Device:
             gpm=self._gpm(now_s, is_shown=is_shown),
             xids=self._xids(),
             processes=process_records(claims, use, now_s),
-            processes_known=known,
-            unattributed_bytes=unattributed,
-            missing=missing,
+            processes_known=listed.refusal is None,
+            unattributed_bytes=unattributed_bytes(used_bytes, listed),
+            missing=(*missing, *missing_of_list(used_bytes, listed)),
         )
         parts = [
             instance.read(claims, wall_s, now_s, instance.identity.uuid in shown_instances)
@@ -210,7 +197,7 @@ class Device:
         if system is None:
             return figures, (*missing, Missing(field="memory_total_bytes", reason="failed"))
         figures["memory_total_bytes"], figures["memory_free_bytes"] = system
-        held = None if listed.refusal is not None else held_bytes(listed.claims)
+        held = held_bytes(listed)
         if held is None:
             detail = "GPU and system share their memory, and the driver does not say what each process holds."
             return figures, (*missing, Missing(field="memory_used_bytes", reason="hidden", detail=detail))

@@ -35,6 +35,7 @@ _ASLEEP = "The GPU is powered down to save energy. traintop leaves it asleep and
 class Driver:
     """Reads all GPUs through NVML. Implements `monitor.sources.GpuSource`.
 
+    GPUs that are powered down are not woken; once in use, reading keeps them awake until `release`.
     `machine`, `import_module` and `start_thread` are there for tests; `with_events` waits for XID events on a thread.
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from monitor.clean import clean
 from monitor.nvml.binding import Handle
 from monitor.nvml.calls import Caller
@@ -10,7 +12,7 @@ from monitor.nvml.gpm import GpmMeter
 from monitor.nvml.metrics import MEMORY
 from monitor.nvml.processes import Claim, ProcessLister, with_unique_claims
 from monitor.nvml.reading import MetricReader
-from monitor.nvml.sums import process_records, unattributed_bytes
+from monitor.nvml.sums import missing_of_list, process_records, unattributed_bytes
 from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.record import Missing
 
@@ -44,7 +46,9 @@ class MigInstance:
         listed = self._lister.read(self.handle, total, now_s)
         own = tuple(claim for claim in listed.claims if self.owns(claim))
         claims = with_unique_claims(own, parent_claims)
-        known = listed.refusal is None or bool(claims)
+        refusal = None if claims else listed.refusal  # the parent's list may know what the instance's own does not
+        listed = dataclasses.replace(listed, claims=claims, refusal=refusal)
+        used_bytes = values.get("memory_used_bytes")
         if not is_shown:
             self.gpm.close()
         return GpuSample(
@@ -53,9 +57,9 @@ class MigInstance:
             **values,
             gpm=self.gpm.read(self.handle, now_s) if is_shown else None,
             processes=process_records(claims, None, now_s),
-            processes_known=known,
-            unattributed_bytes=unattributed_bytes(values.get("memory_used_bytes"), claims, known=known),
-            missing=(*_WHOLE_GPU_ONLY, *self._memory.missing()),
+            processes_known=refusal is None,
+            unattributed_bytes=unattributed_bytes(used_bytes, listed),
+            missing=(*_WHOLE_GPU_ONLY, *self._memory.missing(), *missing_of_list(used_bytes, listed)),
         )
 
     def owns(self, claim: Claim) -> bool:

@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monitor.nvml.process_use import ProcessUse
-from monitor.nvml.processes import Claim
+from monitor.nvml.processes import Claim, ProcessList
+from monitor.nvml.reading import missing_entry
 from monitor.types.gpu import GpuProcess
+from monitor.types.record import Missing
+
+_UNRELIABLE = Missing(
+    field="processes",
+    reason="failed",
+    detail="The process list is unreliable with this driver and binding: rows that cannot be true were left out.",
+)
+_NOT_SAID = Missing(
+    field="unattributed_bytes",
+    reason="hidden",
+    detail="The driver does not say how much memory each process holds.",
+)
 
 
 def process_records(claims: Sequence[Claim], use: ProcessUse | None, now_s: float) -> tuple[GpuProcess, ...]:
@@ -28,22 +41,31 @@ def process_records(claims: Sequence[Claim], use: ProcessUse | None, now_s: floa
     return tuple(records)
 
 
-def held_bytes(claims: Sequence[Claim]) -> int | None:
-    """The sum over the processes; `None` when the figure of one is not available."""
+def held_bytes(listed: ProcessList) -> int | None:
+    """The sum over the processes; `None` when the list, a row of it or the figure of a process is not to be had."""
+    if listed.refusal is not None or listed.dropped:
+        return None
     total = 0
-    for claim in claims:
+    for claim in listed.claims:
         if claim.used_memory_bytes is None:
             return None
         total += claim.used_memory_bytes
     return total
 
 
-def unattributed_bytes(used_bytes: int | None, claims: Sequence[Claim], *, known: bool) -> int | None:
+def unattributed_bytes(used_bytes: int | None, listed: ProcessList) -> int | None:
     """Device memory in use that no listed process accounts for; `None` where either side is not known.
 
     Contexts, managed memory, the display, hidden processes and other containers are in it: it is nobody's fault.
     """
-    held = held_bytes(claims)
-    if used_bytes is None or held is None or not known:
-        return None
-    return max(0, used_bytes - held)
+    held = held_bytes(listed)
+    return None if used_bytes is None or held is None else max(0, used_bytes - held)
+
+
+def missing_of_list(used_bytes: int | None, listed: ProcessList) -> tuple[Missing, ...]:
+    """What the process list lacks, and what cannot be worked out for want of it."""
+    if listed.refusal is not None:
+        return (missing_entry("processes", listed.refusal),)
+    if listed.dropped:
+        return (_UNRELIABLE,)
+    return (_NOT_SAID,) if used_bytes is not None and held_bytes(listed) is None else ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import struct
 from typing import Any
@@ -17,7 +18,7 @@ from monitor.nvml.calls import Call, Caller, Field, Question
 from monitor.nvml.errors import REFUSALS, Refusal
 from monitor.nvml.fields import FieldBatch
 from monitor.nvml.processes import ProcessLister
-from monitor.nvml.sums import held_bytes, unattributed_bytes
+from monitor.nvml.sums import unattributed_bytes
 from tests.fake_nvml.gpu import NOT_AVAILABLE, FakeGpu
 from tests.fake_nvml.library import FakeLibrary, installed
 
@@ -58,13 +59,12 @@ def test_unattributed_memory_is_never_negative_nor_guessed(claims: list[tuple[in
     with installed(FakeLibrary([gpu])) as library:
         lister, handle = _lister(library)
         listed = lister.read(handle, TOTAL, 0.0)
-    rest = unattributed_bytes(used, listed.claims, known=True)
-    if used is None or any(claim.used_memory_bytes is None for claim in listed.claims):
+    rest = unattributed_bytes(used, listed)
+    if used is None or listed.dropped or any(claim.used_memory_bytes is None for claim in listed.claims):
         assert rest is None
     else:
-        assert rest is not None
-        assert rest == max(0, used - (held_bytes(listed.claims) or 0))
-    assert unattributed_bytes(used, listed.claims, known=False) is None
+        assert rest == max(0, used - sum(claim.used_memory_bytes or 0 for claim in listed.claims))
+    assert unattributed_bytes(used, dataclasses.replace(listed, refusal=REFUSALS[4])) is None
 
 
 def test_an_unchanged_list_is_the_same_object_and_a_changed_one_is_not() -> None:
