@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -143,7 +144,7 @@ def test_no_line_of_the_picture_is_wider_than_the_terminal(view: View, width: in
 
 def test_the_picture_at_120_columns() -> None:
     shown = plain(text.picture(full_view(), 120))
-    assert "node07 · 3 × NVIDIA H100 80GB HBM3 · driver 580.95 · free: 0 · 09:00 CET" in shown
+    assert "node07 · 3 × H100 80GB HBM3 · driver 580.95 · free: 0 · 09:00 CET" in shown
     assert "▲ hw thermal" in shown
     assert "12,400 / 40,000" in shown
     assert "14 h 06 min" in shown
@@ -213,6 +214,16 @@ def test_attach_says_why_there_is_no_step() -> None:
     valid("attach", encode(output))
     assert output.notes[0].startswith("The process belongs to another user")
     assert "not known: its files belong to another user" in plain(attach.attach_text(view, view.runs[1], output))
+
+
+@pytest.mark.parametrize(
+    ("options", "works"),
+    [("rw,nosuid", True), ("rw,hidepid=0", True), ("rw,hidepid=2", False), ("hidepid=invisible", False)],
+)
+def test_doctor_knows_hidden_processes(options: str, works: bool, tmp_path: Path) -> None:
+    (tmp_path / "mounts").write_text(f"sysfs /sys sysfs rw 0 0\nproc /proc proc {options} 0 0\nx\n")
+    assert doctor.hidden_processes(str(tmp_path / "mounts")).works is works
+    assert doctor.hidden_processes(str(tmp_path / "none")).works is False
 
 
 def test_doctor_says_what_would_fix_it() -> None:

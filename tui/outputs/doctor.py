@@ -7,6 +7,7 @@ import locale
 import os
 import sys
 
+from monitor.clean import clean
 from monitor.types.messages import Ability, Hello
 from tui.outputs.output import Output, moment
 from tui.outputs.paint import Line, Span, line
@@ -64,7 +65,7 @@ def doctor_output(view: View, version: str, local: tuple[CheckOut, ...]) -> Doct
         taken_at=moment(view.taken_s, hello.utc_offset_s),
         host=hello.host or None,
         version=version,
-        checks=(driver_check(hello), *(_check(one) for one in hello.abilities), *local),
+        checks=(*_driver(hello), *(_check(one) for one in hello.abilities), *local),
         faults=tuple(f"{fault.source}: {fault.sentence}" for fault in view.faults),
     )
 
@@ -73,19 +74,27 @@ def _check(ability: Ability) -> CheckOut:
     return CheckOut(name=ability.name, works=ability.works, detail=ability.detail, remedy=ability.remedy)
 
 
+_DRIVER = "NVIDIA driver"
+
+
+def _driver(hello: Hello) -> tuple[CheckOut, ...]:
+    """The driver in one line, where the agent has said nothing of it itself (it has not answered yet, or is older)."""
+    return () if any(one.name == _DRIVER for one in hello.abilities) else (driver_check(hello),)
+
+
 def driver_check(hello: Hello) -> CheckOut:
-    """The driver in one line."""
+    """The driver as the greeting tells of it."""
     if hello.driver_state == "ok":
         cuda = f", CUDA {hello.cuda_version}" if hello.cuda_version else ""
         detail = f"version {hello.driver_version or 'unknown'}{cuda}, {len(hello.gpus)} GPUs and instances"
-        return CheckOut(name="NVIDIA driver", works=True, detail=detail, remedy="")
+        return CheckOut(name=_DRIVER, works=True, detail=detail, remedy="")
     remedy = {
         "absent": "nothing to do on a machine without NVIDIA GPUs; in a container start it with --gpus all",
         "failed": "reboot or reload the driver's kernel module; see the sentence",
         "asking": "wait, or look in the kernel log for messages of NVRM",
         "released": "",
     }.get(hello.driver_state, "")
-    return CheckOut(name="NVIDIA driver", works=False, detail=hello.driver_detail or hello.driver_state, remedy=remedy)
+    return CheckOut(name=_DRIVER, works=False, detail=hello.driver_detail or hello.driver_state, remedy=remedy)
 
 
 def local_checks(terminal: TerminalAbility, settings: Settings) -> tuple[CheckOut, ...]:
@@ -98,6 +107,7 @@ def local_checks(terminal: TerminalAbility, settings: Settings) -> tuple[CheckOu
         *_dependencies(),
         _settings(settings),
         _account(),
+        hidden_processes("/proc/mounts"),
         _ptrace(),
     )
 
@@ -182,6 +192,22 @@ def _account() -> CheckOut:
         else "an ordinary user, as intended"
     )
     return CheckOut(name="account", works=True, detail=detail, remedy="")
+
+
+def hidden_processes(mounts: str) -> CheckOut:
+    """Whether /proc shows the processes of other users, as its mount options say."""
+    name = "other users' processes"
+    try:
+        with open(mounts, encoding="utf-8", errors="replace") as file:
+            rows = [row.split() for row in file.read(1 << 20).splitlines()]
+    except OSError:
+        return CheckOut(name=name, works=False, detail="this system has no /proc to read", remedy="")
+    options = next((row[3] for row in rows if len(row) > 3 and row[1] == "/proc"), "")
+    hidden = next((word for word in options.split(",") if word.startswith("hidepid=")), "hidepid=0")
+    if hidden in ("hidepid=0", "hidepid=off"):
+        return CheckOut(name=name, works=True, detail="visible, but for their open files", remedy="")
+    detail = f"/proc is mounted with {clean(hidden, 40)}: of others only the GPU memory is seen"
+    return CheckOut(name=name, works=False, detail=detail, remedy="an administrator can exempt a group with gid=")
 
 
 def _ptrace() -> CheckOut:

@@ -198,7 +198,7 @@ def _row(gpu: FreeGpuOut) -> tuple[Span, ...]:
     word = {"held": "held", "free": "free"}.get(gpu.state, f"{gpu.state.replace('_', ' ')}: {gpu.why or 'no figure'}")
     return (
         Span("?" if gpu.index is None else str(gpu.index)),
-        Span(gpu.name or "–", "dim"),
+        Span((gpu.name or "–").removeprefix("NVIDIA "), "dim"),
         Span(figures.gib(gpu.memory_free_bytes)),
         Span(word, role),
         Span(_holder_text(gpu)),

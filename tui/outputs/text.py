@@ -29,13 +29,13 @@ _RUN_COLUMNS = (
     Column("", most=3),
     Column("name", most=44, least=12),
     Column("user", keep=3, most=12, least=4),
-    Column("GPUs", keep=6, most=14),
+    Column("GPUs", keep=4, most=14),
     Column("step", right=True),
-    Column("a step", right=True, keep=7),
+    Column("a step", right=True, keep=6),
     Column("loss", right=True, keep=2),
     Column("left", right=True, keep=8),
     Column("finishes", keep=5, most=24),
-    Column("state", keep=4, most=24, least=8),
+    Column("state", keep=7, most=24, least=8),
 )
 
 _ENDED_SHOWN = 5
@@ -90,7 +90,8 @@ def _kinds(gpus: tuple[GpuIdentity, ...]) -> str:
     counts: dict[str, int] = {}
     for gpu in gpus:
         if gpu.mig_parent_uuid is None:
-            counts[gpu.name] = counts.get(gpu.name, 0) + 1
+            name = gpu.name.removeprefix("NVIDIA ")
+            counts[name] = counts.get(name, 0) + 1
     return " + ".join(f"{count} × {name}" for name, count in counts.items())
 
 
@@ -127,7 +128,7 @@ def _gpu_row(view: View, sample: GpuSample, gpu: GpuIdentity | None) -> tuple[Sp
     word, role = _gpu_state(sample)
     return (
         Span(index),
-        Span(gpu.name if gpu else "–", "dim"),
+        Span(gpu.name.removeprefix("NVIDIA ") if gpu else "–", "dim"),
         Span(figures.percent(sample.gpu_util_ratio)),
         Span(f"{figures.gib(used)}/{figures.gib(total)}"),
         Span(figures.percent(share), "warn" if share is not None and share >= 0.95 else ""),
@@ -143,6 +144,8 @@ def _gpu_state(sample: GpuSample) -> tuple[str, str]:
     if sample.state != "ok":
         return sample.state.replace("_", " "), "bad"
     held = [reason for reason in sample.throttle if reason not in _QUIET_THROTTLE]
+    if held == ["power_cap"]:
+        return "power cap", ""  # normal under load
     if held:
         return "▲ " + ", ".join(reason.replace("_", " ") for reason in held), "warn"
     if sample.xids:
