@@ -11,7 +11,7 @@ from monitor.clean import clean
 from monitor.clock import Clock
 from monitor.steps.formats.line_format import Origin
 from monitor.steps.formats.registry import TextReader
-from monitor.steps.lines import Line, TextRing
+from monitor.steps.lines import TextRing
 from monitor.steps.source import Refusal, Written
 from monitor.steps.tail import Follower, NotAFileError, Polled, open_text
 from monitor.steps.tee import tee_files
@@ -27,6 +27,10 @@ FIRST_EVENTS = 48
 """Of what the end of a file tells on first sight, this many readings of a counter: enough for a rate at once."""
 LATER_EVENTS = 4
 TEE_AGAIN_S = 30.0
+QUARTER_S = 900.0
+"""Zones differ by quarters of an hour."""
+ZONE_SLACK_S = 20.0
+MAX_ZONE_S = 14 * 3600.0
 _Key = tuple[ProcessIdentity, int, int]
 """Process, pid of the holder, descriptor."""
 _KINDS = frozenset({"file", "deleted_file"})
@@ -44,10 +48,11 @@ class _Followed:
     follower: Follower = field(default_factory=Follower)
     reader: TextReader = field(default_factory=TextReader)
     ring: TextRing = field(default_factory=TextRing)
-    pending: tuple[Line, ...] = ()
     skipped_bytes: int = 0
     changed_s: float = 0.0
     first: bool = True
+    zone_s: float | None = None
+    """By how much the stamps in it are off ours: containers often write UTC. `None` until one was seen."""
     refused: str = ""
 
     @property
@@ -176,7 +181,7 @@ class OpenFilesWay:
     def _take(self, followed: _Followed, polled: Polled) -> list[StepEvent]:
         now_s = self._clock.wall_s()
         if polled.restarted:
-            followed.reader, followed.pending = TextReader(), ()
+            followed.reader, followed.zone_s = TextReader(), None
         followed.skipped_bytes += polled.skipped_bytes
         if not polled.grew:
             return []
@@ -193,7 +198,9 @@ class OpenFilesWay:
             events.extend(followed.reader.read(line, origin))
         first, followed.first = followed.first, False
         events = thin(events, FIRST_EVENTS if first or polled.restarted else LATER_EVENTS)
-        return _with_file_time(events, polled.modified_s)
+        if followed.zone_s is None:
+            followed.zone_s = _zone_s(events, polled.modified_s)
+        return _with_file_time(_in_our_zone(events, followed.zone_s or 0.0), polled.modified_s)
 
 
 def _with_file_time(events: list[StepEvent], modified_s: float) -> list[StepEvent]:
@@ -208,6 +215,27 @@ def _with_file_time(events: list[StepEvent], modified_s: float) -> list[StepEven
         if event.event_s is None and 0 < modified_s <= event.seen_s + 1:
             events[i] = msgspec.structs.replace(event, event_s=modified_s, event_clock="file_time")
     return events
+
+
+def _zone_s(events: list[StepEvent], modified_s: float) -> float | None:
+    """How many quarter hours the last stamp is off the file's own time; a zone that the stamp does not name."""
+    stamps = [event.event_s for event in events if event.event_clock == "text" and event.event_s is not None]
+    if not stamps:
+        return None
+    zone_s = round((modified_s - stamps[-1]) / QUARTER_S) * QUARTER_S
+    near = abs(modified_s - stamps[-1] - zone_s) <= ZONE_SLACK_S
+    return zone_s if near and abs(zone_s) <= MAX_ZONE_S else 0.0
+
+
+def _in_our_zone(events: list[StepEvent], zone_s: float) -> list[StepEvent]:
+    if not zone_s:
+        return events
+    return [
+        msgspec.structs.replace(event, event_s=event.event_s + zone_s)
+        if event.event_clock == "text" and event.event_s is not None
+        else event
+        for event in events
+    ]
 
 
 def _may_read(owner: int, target_uid: int | None) -> bool:

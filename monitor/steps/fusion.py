@@ -178,7 +178,7 @@ class StepFusion:
             return self._phase, self._phase_since_s
         quiet_s = boot_s - chosen.changed_boot_s
         if chosen.moved and not chosen.through and rate is not None:
-            limit_s = max(STALL_FLOOR_S, 5 * chosen.gap_s(), 2 * chosen.longest_s())
+            limit_s = max(STALL_FLOOR_S, 5 * chosen.risen * rate.step_seconds, 2 * chosen.longest_s())
             if quiet_s > limit_s:
                 return "stalled", chosen.changed_s
         return ("training" if chosen.step > 0 else "warming"), None

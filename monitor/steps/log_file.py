@@ -62,6 +62,10 @@ class _OneLog:
     last_stamp_s: float | None
     lines: int
 
+    @property
+    def seen_s(self) -> float:
+        return self.modified_s if self.last_stamp_s is None else self.last_stamp_s
+
 
 def read_log(paths: Sequence[str], clock: Clock) -> tuple[tuple[StepEvent, ...], LogFacts]:
     """Read the logs of one run (its stdout and its stderr, say), or the best log of a folder.
@@ -75,14 +79,14 @@ def read_log(paths: Sequence[str], clock: Clock) -> tuple[tuple[StepEvent, ...],
         return _best_of(_logs_in(paths[0]), paths[0], clock)
     if not paths:
         raise UnreadableLogError("no log was named")
-    return _together([_read(path, clock) for path in paths], clock)
+    return _together([_read(path) for path in paths], clock)
 
 
 def _best_of(paths: list[str], folder: str, clock: Clock) -> tuple[tuple[StepEvent, ...], LogFacts]:
     found: list[tuple[tuple[bool, bool, float], tuple[tuple[StepEvent, ...], LogFacts]]] = []
     for path in paths:
         try:
-            log = _read(path, clock)
+            log = _read(path)
         except UnreadableLogError:
             continue
         answer = _together([log], clock)
@@ -118,7 +122,7 @@ def _logs_in(folder: str) -> list[str]:
     return [path for _, path in sorted(found, reverse=True)[:MAX_CANDIDATES]]
 
 
-def _read(path: str, clock: Clock) -> _OneLog:
+def _read(path: str) -> _OneLog:
     name = clean(path, 300)
     try:
         descriptor = open_text(path)
@@ -134,14 +138,15 @@ def _read(path: str, clock: Clock) -> _OneLog:
     finally:
         os.close(descriptor)
     reader = TextReader()
-    origin = Origin(None, clean(os.path.basename(path), 200), clock.wall_s())
+    lines = polled.lines + polled.pending
+    stamp = next((s for line in reversed(lines[-200:]) if (s := line_time_s(line.text)) is not None), None)
+    # Read as if its last line had just been written: how long it has been silent since is no stall.
+    origin = Origin(None, clean(os.path.basename(path), 200), polled.modified_s if stamp is None else stamp)
     for line in polled.head:
         reader.read(line, origin)
     events: list[StepEvent] = []
-    lines = polled.lines + polled.pending
     for line in lines:
         events.extend(reader.read(line, origin))
-    stamp = next((s for line in reversed(lines[-200:]) if (s := line_time_s(line.text)) is not None), None)
     return _OneLog(name, events, polled.modified_s, size, polled.skipped_bytes, stamp, len(lines))
 
 
@@ -151,7 +156,7 @@ def _together(logs: list[_OneLog], clock: Clock) -> tuple[tuple[StepEvent, ...],
     events = [event for log in logs for event in log.events]
     for event in events:
         fusion.update(event, 0.0)
-    steps = fusion.reading(now_s, 0.0)
+    steps = fusion.reading(max(log.seen_s for log in logs), 0.0)
     modified_s = max(log.modified_s for log in logs)
     stamps = [log.last_stamp_s for log in logs if log.last_stamp_s is not None]
     ended = _ended(steps, now_s - modified_s)

@@ -58,8 +58,6 @@ class Pace:
 
     def __init__(self, resolution_s: float) -> None:
         self.resolution_s = resolution_s
-        self.gaps = 0
-        """How often the clock began anew; what passed meanwhile is in no rate."""
         self._points: list[tuple[float, float, bool, bool]] = []
         self._rate: Rate | None = None
         self._stale = False
@@ -76,7 +74,6 @@ class Pace:
         like lay in between.
         """
         linked = bool(self._points) and time_s >= self._points[-1][0]
-        self.gaps += bool(self._points) and not linked
         self._points.append((time_s, step, linked, stalled))
         self._stale = True
         if len(self._points) > MAX_POINTS:

@@ -43,6 +43,9 @@ def open_text(path: str) -> int:
         OSError: it cannot be opened.
         NotAFileError: it is a device, a pipe, a socket or a folder.
     """
+    # Asked before as well: opening a named pipe would make us its reader for a moment.
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise NotAFileError("not a regular file")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
         regular = stat.S_ISREG(os.fstat(descriptor).st_mode)

@@ -55,6 +55,8 @@ class Track:
 
     def _begin(self) -> None:
         self.moves = 0
+        self.risen = 0.0
+        """By how much the count rose last."""
         self._own: Pace | None = None
         self._own_clock = ""
         self._printed = Pace(0.0)
@@ -93,7 +95,8 @@ class Track:
         self.step, self.order = step, order
         self.unit, self.total, self.total_source = event.unit, event.total, event.total_source
         self.moves += 1
-        self._clock_own(event, step, step - before)
+        self.risen = step - before
+        self._clock_own(event, step)
         self._clock_watched(event, step, now_s)
         return True
 
@@ -101,14 +104,14 @@ class Track:
         """An evaluation or the like runs: the time up to the next count is no step's."""
         self._own_stalled = self._watched_stalled = True
 
-    def _clock_own(self, event: StepEvent, step: float, steps: float) -> None:
+    def _clock_own(self, event: StepEvent, step: float) -> None:
         time_s, clock = None, ""
         if event.event_clock == "text" and event.event_s is not None:
             time_s, clock = event.event_s, "text"
         elif event.elapsed_s is not None:
             time_s, clock = event.elapsed_s, "elapsed"
         if event.seconds_per_step is not None and event.source != "tqdm":
-            self._printed_s += event.seconds_per_step * steps
+            self._printed_s += event.seconds_per_step * self.risen
             self._printed.add(self._printed_s, step)
         if time_s is None or (self._own_clock == "text" and clock != "text"):
             return
@@ -150,8 +153,10 @@ class Track:
             own_error = min(self._own.resolution_s, max(own.step_seconds, 0.1)) / max(own.window_s, 1e-9)
             if watched is None or own_error <= GOOD_CLOCK_RATIO or own_error <= _watched_error(watched):
                 shown = _shown(own, "source")
-                if self._own.gaps and watched is not None and watched.window_s >= 0.5 * own.window_s:
-                    return replace(shown, wall_seconds_per_step=watched.wall_seconds_per_step)
+                if self._own_clock == "elapsed" and watched is not None and watched.window_s >= 0.5 * own.window_s:
+                    # A bar's clock stands still between two bars; ours does not.
+                    wall_s = max(own.wall_seconds_per_step, watched.wall_seconds_per_step)
+                    return replace(shown, wall_seconds_per_step=wall_s)
                 return shown
         if watched is not None:
             return _shown(watched, "watched")
@@ -165,11 +170,6 @@ class Track:
         """The longest time between two counts, by whichever clock."""
         rates = [self._watched.rate(), None if self._own is None else self._own.rate()]
         return max((rate.longest_s for rate in rates if rate is not None), default=0.0)
-
-    def gap_s(self) -> float:
-        """An ordinary time between two counts that were seen."""
-        rate = self._watched.rate()
-        return 0.0 if rate is None else rate.window_s / max(1, self.moves - 1)
 
     def silent_for(self, boot_s: float) -> bool:
         """Whether nothing was counted for so long that another counter is to be preferred."""

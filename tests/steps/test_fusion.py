@@ -95,6 +95,17 @@ def test_silence_is_called_a_stall_only_after_long() -> None:
     assert _now(fusion, 95).phase_since_s == WALL_S + 59
 
 
+def test_rare_lines_that_print_their_step_time_are_no_stall() -> None:
+    fusion = StepFusion()
+    for n in (100, 200, 300):
+        fusion.update(
+            StepEvent(source="step_line", step=n, total=9000, seconds_per_step=2.0, seen_s=WALL_S, confidence=0.7),
+            500.0,
+        )
+    assert _now(fusion, 150).phase == "training"
+    assert _now(fusion, 1100).phase == "stalled"
+
+
 def test_an_old_line_seen_late_is_dated_by_its_file() -> None:
     fusion = StepFusion()
     for time_s, written_s, step in ((0.0, -240.0, 100), (60.0, 60.0, 200)):

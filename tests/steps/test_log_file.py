@@ -48,6 +48,11 @@ def test_the_clock_of_the_lines_dates_the_last_one(tmp_path: Path) -> None:
     assert (facts.last_line_s, facts.last_line_clock) == (1770091506.0, "text")
 
 
+def test_an_old_log_did_not_stall(tmp_path: Path) -> None:
+    lines = (f"2026-02-03 04:05:{n:02d}+00:00 step {n}/900 loss 1\n" for n in range(40))
+    assert _read(_write(tmp_path / "a.log", "".join(lines))).phase == "training"
+
+
 def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
     facts = _read(_write(tmp_path / "a.log", "step 1 loss 1\nstep 2 loss 1.5, time 3ms"))
     assert (facts.steps.step, facts.loss) == (2, 1.5)

@@ -136,6 +136,15 @@ def test_the_rate_is_known_in_the_first_look_when_the_text_has_a_clock(writer: W
     assert steps.step_seconds == pytest.approx(1.0)
 
 
+def test_stamps_of_another_zone_are_brought_to_ours(writer: Writer) -> None:
+    now_s = time.time()
+    behind = [now_s - 2 * 3600 - age_s for age_s in (4, 2, 0)]
+    _append(writer.path, "".join(f"{s:.3f} step {n} loss 1\n" for n, s in enumerate(behind)))
+    last = StepReader(SystemClock()).read((writer.facts(),))[-1]
+    assert last.event_clock == "text"
+    assert last.event_s == pytest.approx(now_s, abs=5)
+
+
 def test_only_what_is_new_comes_and_the_files_time_dates_it(writer: Writer) -> None:
     reader, facts = StepReader(SystemClock()), (writer.facts(),)
     _append(writer.path, "step 1 loss 3\n")

@@ -30,7 +30,11 @@ class _Bar:
     n: float = -1.0
     elapsed_s: float | None = None
     earlier_s: float = 0.0
-    """What the clocks of the bars before this one said at last: one clock over all epochs."""
+    """What the clocks of the bars before this one said at last, and those of evaluation bars between: one clock over
+    all epochs."""
+    advanced_s: float = 0.0
+    others_s: float = 0.0
+    """Its own clock, and the clocks of all other bars together, when its count rose last."""
     longest_s: float = 0.0
     advances: int = 0
     runs: int = 1
@@ -64,6 +68,8 @@ class TqdmFormat:
     name: str = "tqdm"
     _bars: dict[tuple[str, float | None], _Bar] = field(default_factory=dict)
     _phase: Phase | None = None
+    _others_s: float = 0.0
+    """What the clocks of bars that are no training have run in all."""
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """The count of a training bar, or the phase that another bar tells."""
@@ -73,6 +79,7 @@ class TqdmFormat:
         kind = bar_kind(printed.label, printed.unit)
         known = self._bars.get((kind.key, printed.total))
         if known is not None and known.n == printed.n and not printed.postfix:
+            known.elapsed_s = printed.elapsed_s
             return ()
         if known is not None and printed.n == 0 < known.n and kind.epoch is not None and kind.epoch == known.kind.epoch:
             return ()  # reset for the next epoch before it is given the next epoch's name
@@ -140,13 +147,17 @@ class TqdmFormat:
             bar.before = bar.before + bar.n if later else 0.0
             bar.runs += 1
             if printed.elapsed_s is not None and bar.elapsed_s is not None and printed.elapsed_s < bar.elapsed_s:
-                bar.earlier_s = bar.earlier_s + bar.elapsed_s if ended or later else 0.0
+                beside_s = self._others_s - bar.others_s - (bar.elapsed_s - bar.advanced_s)
+                bar.earlier_s = bar.earlier_s + bar.elapsed_s + max(0.0, beside_s) if ended or later else 0.0
             bar.elapsed_s = None
         edge = printed.n == 0 and printed.elapsed_s == 0
         if bar.elapsed_s is not None and printed.elapsed_s is not None:
             edge = edge or printed.elapsed_s > bar.elapsed_s
+        if kind.phase is not None or bar.inside:
+            self._others_s += max(0.0, (printed.elapsed_s or 0.0) - (bar.elapsed_s or 0.0))
         if printed.n != bar.n:
             bar.advances += bar.n >= 0
+            bar.advanced_s, bar.others_s = printed.elapsed_s or 0.0, self._others_s
         bar.kind, bar.n, bar.elapsed_s = kind, printed.n, printed.elapsed_s
         bar.longest_s = max(bar.longest_s, printed.elapsed_s or 0.0)
         return bar, edge
@@ -222,4 +233,4 @@ class TqdmFormat:
         else:
             count.total_source = f"{epochs} epochs of {per_epoch:g}"
         if count.total is not None and count.step > count.total:
-            count.total = None
+            count.total, count.total_source = None, "more epochs than the text announced"
