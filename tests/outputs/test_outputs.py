@@ -18,6 +18,7 @@ from monitor.types.record import Range
 from tests.outputs.views import GIB, MINE, NOW_S, OTHERS, free_view, full_view, no_driver_view, unknown_view
 from tui.outputs import attach, doctor, free, once_json, schemas, text
 from tui.outputs import csv as csv_output
+from tui.outputs.chosen import only_gpus
 from tui.outputs.output import encode, finite, moment, range_out
 from tui.outputs.paint import Column, Span, ascii_text, cell_width, cut, plain, table
 from tui.view import View
@@ -235,3 +236,15 @@ def test_doctor_says_what_would_fix_it() -> None:
     assert "libnvidia-ml.so.1" in shown
     assert "→ export LC_ALL=C.UTF-8" in shown
     assert moment(NOW_S, 3600) == found["taken_at"]
+
+
+@pytest.mark.parametrize(
+    ("names", "uuids"),
+    [(("0",), ["GPU-0"]), (("GPU-1", "2"), ["GPU-1", "GPU-2"]), (("mine",), ["GPU-0"]), (("9",), [])],
+)
+def test_some_gpus_only(names: tuple[str, ...], uuids: list[str]) -> None:
+    view = only_gpus(full_view(), names)
+    assert view.snapshot is not None
+    assert [sample.uuid for sample in view.snapshot.gpus] == uuids
+    assert set(view.holdings) == set(uuids)
+    assert len(view.runs) == 2

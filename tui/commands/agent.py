@@ -10,7 +10,7 @@ from tui.commands.wish import AgentWish
 
 @click.command("agent")
 @click.option("--interval", type=Interval(), default=1.0, help="Seconds between two looks.")
-@click.option("--gpus", type=GpuList(), help="Only these: indices or UUIDs.")
+@click.option("--gpus", type=GpuList(mine=False), help="Only these: indices or UUIDs.")
 @demo_option
 def command(interval: float, gpus: tuple[str, ...] | None, demo: str | None, seed: int) -> int:
     """The stream itself: a JSON document a line on standard output, until standard input ends.

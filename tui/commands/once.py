@@ -11,6 +11,7 @@ from tui.commands.options import GpuList, Interval, Seconds, arguments_option, j
 from tui.commands.recording import recorded_messages
 from tui.commands.timing_log import TimingLog, opened_log
 from tui.commands.watching import PATIENCE_S, Watching, first_look_done, is_partial, recorded_view
+from tui.outputs.chosen import only_gpus
 from tui.outputs.paint import plain, write_out, write_sentence
 from tui.start import EXIT_FINE, EXIT_PARTIAL
 from tui.terminal.ability import terminal_ability
@@ -21,7 +22,7 @@ from tui.view import View, ViewBuilder
 @source_options
 @click.option("--seconds", type=Seconds(), help="Watch this long, so that rates are known.")
 @click.option("--interval", type=Interval(), help="Seconds between two looks while watching.")
-@click.option("--gpus", type=GpuList(), help="Only these: indices or UUIDs.")
+@click.option("--gpus", type=GpuList(), help="Only these: indices or UUIDs, or `mine`.")
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="The GPUs as CSV.")
 @arguments_option
@@ -49,10 +50,12 @@ def command(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.", click.get_current_context())
-    choice = Choice(demo, seed, replay, from_command, interval or 1.0, gpus or ())
+    choice = Choice(demo, seed, replay, from_command, interval or 1.0)
     if seconds is None and choice.kind == "demo":
         seconds = PLAIN_SECONDS
     view = looked(choice, early, seconds, opened_log(log_path))
+    if gpus:
+        view = only_gpus(view, gpus)
     if as_json:
         from tui.outputs.once_json import once_output
         from tui.outputs.output import encode

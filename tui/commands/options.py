@@ -97,9 +97,12 @@ class Duration(_FloatType):
 
 
 class GpuList(_NamesType):
-    """Indices or UUIDs with commas, or `mine`."""
+    """Indices or UUIDs with commas, or, where a view of the runs is at hand, `mine`."""
 
     name = "list"
+
+    def __init__(self, *, mine: bool = True) -> None:
+        self._mine = mine
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Split and check."""
@@ -107,8 +110,9 @@ class GpuList(_NamesType):
             return value
         words = tuple(word.strip() for word in str(value).split(",") if word.strip())
         good = all(re.fullmatch(r"\d{1,3}|(?:GPU|MIG)-[0-9a-fA-F-]{1,40}", word) for word in words)
-        if not words or not (good or words == ("mine",)):
-            self.fail(f"{str(value)!r} must be indices or UUIDs with commas between them, or `mine`", param, ctx)
+        if not words or not (good or (self._mine and words == ("mine",))):
+            also = ", or `mine`" if self._mine else ""
+            self.fail(f"{str(value)[:80]!r} must be indices or UUIDs with commas between them{also}", param, ctx)
         return words
 
 

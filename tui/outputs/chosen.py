@@ -1,0 +1,40 @@
+"""A view of some GPUs only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from monitor.types.gpu import GpuIdentity
+from tui.view import View
+
+MINE = "mine"
+
+
+def only_gpus(view: View, names: tuple[str, ...]) -> View:
+    """The view with the GPUs that are named by index or UUID, or with those that own runs use (`mine`). Runs all stay.
+
+    An index means the driver's order; a MIG instance comes with its GPU.
+    """
+    if view.hello is None or view.snapshot is None:
+        return view
+    mine = {uuid for run in view.runs if run.mine and run.ended is None for uuid in run.gpu_uuids}
+
+    def chosen(gpu: GpuIdentity) -> bool:
+        if names == (MINE,):
+            return gpu.uuid in mine
+        return bool({gpu.uuid, gpu.mig_parent_uuid} & set(names)) or (
+            gpu.mig_parent_uuid is None and str(gpu.index) in names
+        )
+
+    gpus = tuple(gpu for gpu in view.hello.gpus if chosen(gpu))
+    uuids = {gpu.uuid for gpu in gpus}
+    return replace(
+        view,
+        hello=msgspec.structs.replace(view.hello, gpus=gpus),
+        snapshot=msgspec.structs.replace(
+            view.snapshot, gpus=tuple(sample for sample in view.snapshot.gpus if sample.uuid in uuids)
+        ),
+        holdings={uuid: holding for uuid, holding in view.holdings.items() if uuid in uuids},
+    )
