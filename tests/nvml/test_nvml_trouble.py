@@ -79,6 +79,18 @@ def test_a_lost_gpu_is_asked_with_growing_pauses_and_can_come_back(tmp_path: Pat
         assert (sample.state, sample.state_since_s, sample.gpu_util_ratio) == ("ok", None, 0.83)
 
 
+def test_slow_figures_are_asked_at_once_when_a_gpu_comes_back(tmp_path: Path) -> None:
+    gpu = FakeGpu(fan=45)
+    with bench(tmp_path, gpu) as b:
+        b.read()
+        b.read(after_s=5)
+        gpu.lost = True
+        b.read(after_s=0.5)
+        gpu.lost, gpu.fan = False, 80  # it was reset: what was known before may be wrong
+        (sample,) = b.read(after_s=2)
+        assert (sample.state, sample.fan_ratio) == ("ok", 0.8)
+
+
 def test_a_gpu_that_refuses_everything_is_in_error_and_comes_back(tmp_path: Path) -> None:
     with bench(tmp_path, FakeGpu(), FakeGpu()) as b:
         b.read()
@@ -123,6 +135,10 @@ def test_gpus_that_the_driver_numbers_anew_keep_their_uuids(tmp_path: Path) -> N
         samples = {sample.uuid: sample for sample in b.read(after_s=1)}
         assert (samples[second].gpu_util_ratio, samples[third].gpu_util_ratio) == (0.2, 0.3)
         assert samples[first].gpu_util_ratio is None  # keeps its row, but shows no other GPU's figures
+        b.library.calls.clear()
+        for _ in range(60):
+            b.read(after_s=1)
+        assert b.library.calls["nvmlDeviceGetHandleByIndex_v2"] <= 6  # looked for with growing pauses
 
 
 def test_no_gpu_is_listed_twice_when_numbers_move_and_one_gives_no_handle(tmp_path: Path) -> None:
