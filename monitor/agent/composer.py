@@ -35,7 +35,9 @@ class Composer:
         """A new `Hello` when the driver has said something else of itself."""
         if info is None or info is self._info:
             return ()
-        self._info = info
+        before, self._info = self._info, info
+        if info == before:  # a source may have put together the same once more
+            return ()
         taken_s, boot_s = self._now()
         return (hello_with(self.first_hello, info, taken_s, boot_s),)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from monitor.stream.child import agent_command, start_child
+from monitor.stream.child import agent_command, end_child, start_child
 
 if TYPE_CHECKING:  # at run time these are imported by `start`, when the child is already at work
     import subprocess
@@ -78,10 +78,10 @@ class AgentProcess:
 
     def close(self) -> None:
         """Stop the agent; at most half a second, also when it hangs."""
-        if self._source is None and self._child is not None:
-            self._attach()
         if self._source is not None:
             self._source.close()
+        elif self._child is not None:
+            end_child(self._child)
 
     def _attach(self) -> None:
         from monitor.stream.pipe_source import PipeSource

@@ -61,5 +61,17 @@ def start_child(command: list[str]) -> subprocess.Popen[bytes]:
     )
 
 
+def end_child(child: subprocess.Popen[bytes]) -> None:
+    """End a child that nobody has read yet. It has written nothing but to its pipe, so it may be ended at once."""
+    child.kill()
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
+    try:
+        child.wait(0.5)
+    except subprocess.TimeoutExpired:
+        return  # it hangs in the kernel; it goes when the driver lets it go
+
+
 def _inside(path: str, folder: str) -> bool:
     return os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)

@@ -225,7 +225,10 @@ def open_recording(path: str) -> RecordingReader:
         RecordingError: there is no such regular file, or it may not be read.
     """
     if path == "-":
-        return RecordingReader(os.dup(0), "standard input")
+        try:
+            return RecordingReader(os.dup(0), "standard input")
+        except OSError as error:
+            raise RecordingError(f"standard input cannot be read: {error.strerror}.") from None
     name = clean(path)
     try:
         # Not blocking: opening a named pipe would wait for a writer for ever.

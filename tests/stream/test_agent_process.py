@@ -99,6 +99,17 @@ def test_a_child_started_early_keeps_what_it_says_until_it_is_read() -> None:
     source.close()
 
 
+def test_a_child_that_nobody_wanted_in_the_end_is_ended_at_once() -> None:
+    source = AgentProcess(command=[sys.executable, "-I", PROGRAM, "deaf"])
+    source.spawn()
+    assert source.pid is not None
+    begun_s = time.monotonic()
+    source.close()
+    assert time.monotonic() - begun_s < 0.5
+    with pytest.raises(ProcessLookupError):
+        os.kill(source.pid, 0)
+
+
 def test_a_child_that_hangs_does_not_hold_the_front_end(viewer: Viewer) -> None:
     source = viewer.agent("deaf")
     viewer.until(lambda: viewer.of(Hello))
