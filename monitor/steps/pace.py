@@ -1,6 +1,7 @@
 """How fast one count rises by one clock: steady state and stalls apart, from a bounded history of points.
 
-The rate is always taken from counts over time, never from a rate that a log prints. Old points are thinned, recent ones
+The rate is taken from counts over time: from a rate that tqdm prints never, from step times that a program prints only
+when there is no clock at all (their sum stands in for one, and it is said). Old points are thinned, recent ones
 stay dense, so that a run of weeks fits into the same memory as one of minutes.
 """
 
@@ -203,9 +204,7 @@ def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
     if seconds <= 0:
         return None
     stalls_s, third_s = 0.0, base
-    for part in _thirds(
-        intervals, steps
-    ):  # each with its own ordinary step: a run that became slower has no stalls for that
+    for part in _thirds(intervals, steps):  # each with its own ordinary step: to become slower is not to stall
         third_s = _base(part, resolution_s)
         stalls_s += sum(i.seconds for i in part) - third_s * sum(i.steps for i in part)
     steady_s = _base(_recent(intervals, steps / 3, STEADY_S), resolution_s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,3 +183,26 @@ def test_no_text_raises(text: str) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_raise(data: bytes) -> None:
     events_of(data)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "eval step 1 ",
+        "[00:00",
+        "a=1 ",
+        "step ",
+        "1/1[00:00<00:00, ",
+        "epoch [1][1/2",
+        "'loss': 1, ",
+        "{'",
+        "2026-02-03 ",
+        "it 1it",
+    ],
+)
+def test_lines_made_to_be_slow_are_not(unit: str) -> None:
+    text = (unit * 5000)[:4000] + "\n"
+    start = time.perf_counter()
+    for _ in range(5):
+        events_of(text)
+    assert time.perf_counter() - start < 2.0

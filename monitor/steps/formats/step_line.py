@@ -1,7 +1,7 @@
 """Lines that a program prints for itself: `step 10/200 loss 1.9`, `iter 100: loss 2.3`, `Epoch 3/50, loss: …`.
 
 Nothing here is a fixed format, so a counter is believed only slowly: until it has risen three times without falling,
-a line with a loss counts little and a line without one is held back.
+a line with a figure counts little and a line without one is held back.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from monitor.types.steps import StepEvent, StepUnit, StepValue
 RISES_TO_BELIEVE = 2
 """Three readings, each above the one before."""
 MAX_SERIES = 32
+BEFORE_CHARS = 48
+"""How far before a counter the words that disown it may begin."""
 
 _NUMBER = r"\d[\d,_]{0,20}"
 _STEP = re.compile(
@@ -110,10 +112,8 @@ class StepLineFormat:
         hinted = any(word in content for word in _HINTS)
         epoch = _EPOCH.search(content) if hinted else None
         steps = _STEP.finditer(content) if hinted else ()
-        step = next((m for m in steps if not _HELD_OUT.search(content[: m.start()])), None)
-        if epoch is not None and (
-            (not whole and epoch.end() == len(content)) or _HELD_OUT.search(content[: epoch.start()])
-        ):
+        step = next((m for m in steps if not _held_out(content, m.start())), None)
+        if epoch is not None and ((not whole and epoch.end() == len(content)) or _held_out(content, epoch.start())):
             epoch = None
         e, epochs = (None, None) if epoch is None else (int(epoch["n"]), _whole(epoch["total"]))
         if step is not None and (whole or step.end() < len(content)):
@@ -188,6 +188,11 @@ class StepLineFormat:
             confidence=confidence if believed else 0.3,
             evidence=content[:EVIDENCE_CHARS],
         )
+
+
+def _held_out(content: str, start: int) -> bool:
+    """Whether the words before a counter say that it is none of training's progress."""
+    return _HELD_OUT.search(content[max(0, start - BEFORE_CHARS) : start]) is not None
 
 
 def _whole(text: str | None) -> int | None:
