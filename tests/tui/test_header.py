@@ -12,7 +12,9 @@ from tui.widgets.header import Connection, fold_numbers, paint_header, short_mod
 
 
 def header(view: View, connection: Connection | None = None, width: int = 120) -> list[str]:
-    return [line.text.rstrip() for line in paint_header(build_board(view, Letters()), connection or Connection(), width)]
+    return [
+        line.text.rstrip() for line in paint_header(build_board(view, Letters()), connection or Connection(), width)
+    ]
 
 
 def changed(view: View, **hello: object) -> View:

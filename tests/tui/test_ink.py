@@ -8,7 +8,9 @@ from tui.widgets.glyphs import to_ascii
 from tui.widgets.ink import Pen, cut, cut_start, fit, wrapped
 from tui.widgets.line_panel import changed_columns
 
-TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Mn", "Me", "Mc")), max_size=40)
+TEXTS = st.text(
+    alphabet=st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Mn", "Me", "Mc")), max_size=40
+)
 
 
 @given(TEXTS, st.integers(0, 50))

@@ -25,13 +25,26 @@ def painted(view: View, looking: Looking | None = None, width: int = 120, room: 
 
 
 def many(count: int) -> View:
-    runs = tuple(scenes.run(f"run-{n:02d}", (3000 + n,), user="bob" if n % 2 else "ada", mine=n == 5) for n in range(count))
+    runs = tuple(
+        scenes.run(f"run-{n:02d}", (3000 + n,), user="bob" if n % 2 else "ada", mine=n == 5) for n in range(count)
+    )
     return replace(scenes.view_of("eight"), runs=runs)
 
 
 def test_everything_about_a_run_is_on_its_line() -> None:
     line = painted(scenes.view_of("eight"))[1]
-    for piece in ("A", "llama3-8b-sft", "you", "0–6", "12,400/40,000", "1.84 s", "1.732", "517 GiB", "15 h", "training"):
+    for piece in (
+        "A",
+        "llama3-8b-sft",
+        "you",
+        "0–6",
+        "12,400/40,000",
+        "1.84 s",
+        "1.732",
+        "517 GiB",
+        "15 h",
+        "training",
+    ):
         assert piece in line
     assert "Tue 04:29–05:41" in line
 

@@ -71,7 +71,7 @@ TOGETHER: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("scroll_down", "scroll_up"), "shift+↑↓", "Scroll the detail (pgup pgdn)"),
     (("tab_advice", "tab_memory", "tab_steps", "tab_processes", "tab_log"), "1–5", "Advice Memory Steps Procs Log"),
     (("tab_next", "tab_previous"), "→ ←", "The next tab, the tab before"),
-    (("slower", "faster"), "- +", "Interval, or speed of a replay"),
+    (("slower", "faster"), "- +", "Interval, or replay speed"),
 )
 """Actions that share a line of the help: their ids, keys and words."""
 

@@ -1,0 +1,51 @@
+"""What goes to the terminal in a tick. Counted at the compositor, so it does not depend on the machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tui import scenes
+from tests.tui.apps import app_of, show
+
+TICKS = range(100, 112)
+
+
+async def ticks(name: str, size: tuple[int, int]) -> tuple[list[int], int]:
+    """Bytes of each tick, and of a tick in which nothing changes."""
+    app = app_of()
+    async with app.run_test(size=size) as pilot:
+        await show(pilot, scenes.view_of(name, TICKS[0]))
+        app.overview.begin()
+        await pilot.pause()
+        counts = []
+        for tick in TICKS[1:]:
+            app.sent_bytes = 0
+            await show(pilot, scenes.view_of(name, tick))
+            counts.append(app.sent_bytes)
+        app.sent_bytes = 0
+        await show(pilot, scenes.view_of(name, TICKS[-1]))
+        return counts, app.sent_bytes
+
+
+async def test_a_tick_without_changes_sends_nothing() -> None:
+    _, same = await ticks("eight", (120, 40))
+    assert same == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "normal", "most"),
+    [("one", (120, 40), 3_000, 8_000), ("eight", (120, 40), 5_000, 16_000), ("sixty_four", (200, 60), 12_000, 24_000)],
+)
+async def test_a_tick_stays_within_its_budget(name: str, size: tuple[int, int], normal: int, most: int) -> None:
+    counts, _ = await ticks(name, size)
+    assert 0 < sorted(counts)[len(counts) // 2] <= normal
+    assert max(counts) <= most
+
+
+async def test_a_tick_changes_no_layout() -> None:
+    app = app_of()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, scenes.view_of("eight", 100))
+        sizes = {name: panel.size for name, panel in app.overview.panels.items()}
+        await show(pilot, scenes.view_of("eight", 101))
+        assert {name: panel.size for name, panel in app.overview.panels.items()} == sizes
