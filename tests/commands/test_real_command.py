@@ -80,7 +80,7 @@ def training(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.parametrize(
     "argv",
-    [["once", "--json"], ["free"], ["doctor", "--json"], ["log", "/nowhere"], ["attach", "999999999"], ["--help"]],
+    [[], ["once", "--json"], ["free"], ["doctor", "--json"], ["log", "/nowhere"], ["attach", "999999999"], ["--help"]],
 )
 def test_headless_commands_import_no_textual(argv: list[str], home: dict[str, str]) -> None:
     program = (

@@ -10,7 +10,7 @@ import click
 from monitor.clock import SystemClock
 from monitor.steps.log_file import LogFacts, UnreadableLogError, read_log
 from tui.commands.options import Interval, json_option, log_option
-from tui.commands.timing_log import opened_log
+from tui.commands.timing_log import TimingLog, opened_log
 from tui.outputs.log import LogOutput, failed, log_output, log_text, log_view
 from tui.outputs.output import encode
 from tui.outputs.paint import plain, write_out, write_sentence
@@ -36,15 +36,15 @@ def command(
     Works on logs of other machines and of runs that are over. With several files each is a run of its own and --json
     writes a line each. Status 1 when some could not be read or hold no step, 2 when none could be read.
     """
-    opened_log(log_path)  # there are no sources with a cost here; the file is made so that the option holds everywhere
+    log = opened_log(log_path)
     named = [paths] if together else [(path,) for path in paths]
     if not watch:
-        return _status([_show(one, as_json) for one in named])
+        return _status([_show(one, as_json, log) for one in named])
     if len(named) > 1:
         raise click.UsageError("--watch looks at one run.", click.get_current_context())
     seen: LogFacts | None = None
     while True:
-        look = _read(named[0])
+        look = _read(named[0], log)
         if look.facts is None or seen is None or _news(look.facts, seen):
             _print(look, as_json)
         if look.facts is None or look.facts.ended in _OVER:
@@ -62,9 +62,13 @@ class _Look:
     refused: str = ""
 
 
-def _read(files: tuple[str, ...]) -> _Look:
+def _read(files: tuple[str, ...], log: TimingLog | None) -> _Look:
+    begun_s = time.monotonic()
     try:
-        return _Look(files, read_log(files, SystemClock())[1])
+        facts = read_log(files, SystemClock())[1]
+        if log is not None:
+            log.cost("log", time.monotonic() - begun_s)
+        return _Look(files, facts)
     except UnreadableLogError as error:
         sentence = str(error)
         return _Look(files, refused=sentence if sentence.endswith(".") else sentence + ".")
@@ -74,8 +78,8 @@ def _news(now: LogFacts, before: LogFacts) -> bool:
     return (now.size_bytes, now.ended) != (before.size_bytes, before.ended)
 
 
-def _show(files: tuple[str, ...], as_json: bool) -> _Look:
-    look = _read(files)
+def _show(files: tuple[str, ...], as_json: bool, log: TimingLog | None) -> _Look:
+    look = _read(files, log)
     _print(look, as_json)
     return look
 

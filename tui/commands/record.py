@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from monitor.clean import clean
 from monitor.types.messages import Bye, Message, Snapshot
 from tui import figures
 from tui.commands.choice import Choice, open_source
@@ -56,6 +57,7 @@ def command(
     """
     from monitor.stream.recording import RecordingError, RecordingWriter
 
+    shown = clean(file, 300)
     choice = Choice(demo, seed, interval_s=interval)
     try:
         writer = RecordingWriter(file, overwrite=overwrite, keep_s=keep)
@@ -67,7 +69,7 @@ def command(
     source.start(messages.put, messages.put)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _asked)
-    write_sentence(f"Recording to {file}; ^C ends it.")
+    write_sentence(f"Recording to {shown}; ^C ends it.")
     ticks, reason = 0, ""
     try:
         ticks, reason = _write(writer, messages, seconds, log)
@@ -77,7 +79,7 @@ def command(
         source.close()
         with contextlib.suppress(RecordingError):
             writer.close()
-    write_sentence(f"{ticks} ticks, {figures.size(writer.written_bytes)} in {file}. {reason}".rstrip())
+    write_sentence(f"{ticks} ticks, {figures.size(writer.written_bytes)} in {shown}. {reason}".rstrip())
     return EXIT_PARTIAL if reason else EXIT_FINE
 
 

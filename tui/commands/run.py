@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from monitor.clean import clean
 from tui.commands.early import EarlyAgent
 from tui.commands.root import traintop
 from tui.outputs.paint import OutputLostError, write_out, write_sentence
@@ -50,7 +51,7 @@ def refuse(argv: Sequence[str], sentence: str) -> int:
 
 def sentence_of(error: click.ClickException) -> str:
     """Click's message in one line, with where to look further for a mistake in the usage."""
-    text = " ".join(error.format_message().split())
+    text: str = clean(" ".join(error.format_message().split()), 1000)
     if not text.endswith((".", "?", "!")):
         text += "."
     if isinstance(error, click.UsageError):

@@ -25,6 +25,13 @@ class TimingLog:
             raise click.ClickException(f"--log {path}: {error.strerror}.") from None
         self._file = os.fdopen(descriptor, "a", encoding="utf-8", buffering=1)
 
+    def cost(self, source: str, took_s: float) -> None:
+        """What reading something once took."""
+        try:
+            self._file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {source} took_s={took_s:.4f}\n")
+        except (OSError, ValueError):
+            return
+
     def note(self, message: Message) -> None:
         """Write the timings of a snapshot and the sentence of a fault. A full disk stops the log, not the monitor."""
         try:

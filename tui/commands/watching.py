@@ -110,4 +110,5 @@ def is_partial(view: View) -> bool:
         return True
     if any(gpu.state not in ("ok", "asleep") for gpu in snapshot.gpus):
         return True
+    # These are the agent's keys for a source that does not answer and for one that fails.
     return any(fault.key.endswith(("-silent", "-failed")) for fault in view.faults)
