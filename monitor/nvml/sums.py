@@ -16,7 +16,7 @@ _UNRELIABLE = Missing(
     detail="The process list is unreliable with this driver and binding: rows that cannot be true were left out.",
 )
 _NOT_SAID = Missing(
-    field="unattributed_bytes",
+    field="processes.used_memory_bytes",
     reason="hidden",
     detail="The driver does not say how much memory each process holds.",
 )
@@ -43,23 +43,24 @@ def process_records(claims: Sequence[Claim], use: ProcessUse | None, now_s: floa
 
 def held_bytes(listed: ProcessList) -> int | None:
     """The sum over the processes; `None` when the list, a row of it or the figure of a process is not to be had."""
-    if listed.refusal is not None or listed.dropped:
+    if listed.refusal is not None or listed.dropped or any(one.used_memory_bytes is None for one in listed.claims):
         return None
-    total = 0
-    for claim in listed.claims:
-        if claim.used_memory_bytes is None:
-            return None
-        total += claim.used_memory_bytes
-    return total
+    return _named_bytes(listed)
 
 
 def unattributed_bytes(used_bytes: int | None, listed: ProcessList) -> int | None:
-    """Device memory in use that no listed process accounts for; `None` where either side is not known.
+    """Device memory in use that no figure of a listed process accounts for; `None` without a list that can be trusted.
 
-    Contexts, managed memory, the display, hidden processes and other containers are in it: it is nobody's fault.
+    Contexts, managed memory, the display, hidden processes, other containers and the processes whose figure the driver
+    does not give are in it: it is nobody's fault.
     """
-    held = held_bytes(listed)
-    return None if used_bytes is None or held is None else max(0, used_bytes - held)
+    if used_bytes is None or listed.refusal is not None or listed.dropped:
+        return None
+    return max(0, used_bytes - _named_bytes(listed))
+
+
+def _named_bytes(listed: ProcessList) -> int:
+    return sum(claim.used_memory_bytes or 0 for claim in listed.claims)
 
 
 def missing_of_list(used_bytes: int | None, listed: ProcessList) -> tuple[Missing, ...]:

@@ -180,5 +180,5 @@ class GpuSample(Record, frozen=True, kw_only=True):
     processes_known: bool = True
     """False when the driver gave no process list at all (an empty list then means nothing)."""
     unattributed_bytes: int | None = None
-    """Device memory in use that no listed process accounts for; `None` where a process's figure is not available."""
+    """Device memory in use that no figure of a listed process accounts for; processes without a figure are in it."""
     missing: tuple[Missing, ...] = ()
