@@ -33,7 +33,7 @@ def contenders() -> list[Contender]:
         )
     ]
     for name, arguments, first, full in (
-        ("nvitop", ("monitor",), r"\d+(\.\d+)?[MG]iB */ *\d", r"(?s)Processes:.*USER.*COMMAND"),
+        ("nvitop", ("-m", "full"), r"\d+(\.\d+)?[MG]iB */ *\d", r"AVG GPU UTL"),
         ("gpustat", ("-i", "1"), r"\d+ */ *\d+ MB", r"\d+ */ *\d+ MB"),
     ):
         path = shutil.which(name, path=f"{beside}") or shutil.which(name)
