@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from monitor.agent.abilities import host_abilities
 from monitor.agent.agent import Agent
 from monitor.agent.chosen_gpus import ChosenGpus
 from monitor.agent.courtesy import step_back
@@ -79,6 +80,7 @@ def run_agent(options: AgentOptions, tidy: Callable[[], None] = lambda: None) ->
         requests_descriptor=STDIN,
         version=options.version,
         simulated=options.demo_profile is not None,
+        abilities=host_abilities(),
     )
     status = agent.run()
     tidy()

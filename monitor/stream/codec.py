@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from monitor.stream.safe_line import safe_line
 from monitor.types.messages import PROTOCOL_MAJOR, Hello, Message
 from monitor.types.requests import Request
 
@@ -54,6 +55,8 @@ class LineBuffer:
 
 class MessageDecoder:
     """Turns bytes as they arrive into messages. A cut-off last line is normal; an unknown type is skipped and counted.
+
+    Every text in a message is clean, whoever wrote the stream.
 
     `noise_lines` foreign lines are let pass before the first message: a login shell may greet before the agent does.
     """
@@ -104,8 +107,8 @@ class MessageDecoder:
             self.unknown += 1
             return None
         try:
-            message = self._decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            message = self._decoder.decode(safe_line(line))
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             self.broken += 1
             return None
         if isinstance(message, Hello) and message.protocol_major != PROTOCOL_MAJOR:
@@ -140,6 +143,6 @@ class RequestDecoder:
                 continue
             try:
                 requests.append(self._decoder.decode(line))
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
                 self.broken += 1
         return requests

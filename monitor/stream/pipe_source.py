@@ -180,7 +180,7 @@ class PipeSource:
             return f"{self._who} has closed its output but has not ended."
         if self._bye is not None and status == 0:
             self.exit_status = self._bye.exit_status
-            return ""
+            return f"{self._who} has ended: {self._bye.reason}." if self._bye.reason else ""
         if not self._decoder.understood and status == 0:
             self.exit_status = 2
             return f"{self._who} ended without a message."

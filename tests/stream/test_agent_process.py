@@ -159,6 +159,12 @@ def test_hostile_complaints_are_cleaned_and_bounded(viewer: Viewer) -> None:
         assert fault.boot_s in (0.0, 1000.0, 1001.0)
 
 
+def test_an_agent_that_leaves_by_itself_says_why(viewer: Viewer) -> None:
+    source = viewer.agent("leaves")
+    assert viewer.ended() == "The agent has ended: interrupted."
+    assert source.exit_status == 0
+
+
 def test_unknown_and_broken_lines_are_skipped(viewer: Viewer) -> None:
     viewer.agent("unknown")
     viewer.until(lambda: viewer.of(Snapshot))

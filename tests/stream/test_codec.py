@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.clean import clean
 from monitor.stream.codec import MAX_LINE_BYTES, ForeignStreamError, MessageDecoder, RequestDecoder, encode
-from monitor.types.messages import Hello
+from monitor.types.messages import Fault, Hello
 from monitor.types.requests import Allow, Release, Request, Stop, Tail, Watch
 from tests.stream.invented import identity, stream, tick
 
@@ -120,3 +122,47 @@ def test_a_request_without_end_is_dropped_and_counted() -> None:
     assert decoder.feed(b"x" * 100_000) == []
     assert decoder.broken == 1
     assert decoder.feed(b"\n" + encode(Stop())) == [Stop()]
+
+
+HOSTILE = "\x1b]52;c;ZXZpbA==\x07 a\u202eb\x9bc\u200bd\x7f"
+
+
+@pytest.mark.parametrize("escaped", [True, False])
+def test_terminal_codes_in_a_stream_from_elsewhere_never_reach_a_record(escaped: bool) -> None:
+    document = {
+        "type": "fault",
+        "taken_s": 1,
+        "boot_s": 1,
+        "key": "k",
+        "source": "driver",
+        "sentence": HOSTILE,
+        "process": {"pid": 1, "start_ticks": 7},
+    }
+    line = json.dumps(document, ensure_ascii=escaped).encode() + b"\n"
+    (message,) = MessageDecoder().feed(line)
+    assert isinstance(message, Fault)
+    assert message.sentence == clean(HOSTILE)
+    assert message.sentence.isprintable()
+    assert message.process == identity(1)
+
+
+@given(st.text(max_size=80))
+def test_any_text_comes_out_clean_and_clean_text_as_it_was(text: str) -> None:
+    fault = Fault(taken_s=1, boot_s=1, key="k", source="driver", sentence=clean(text))
+    assert MessageDecoder().feed(encode(fault)) == [fault]
+    line = json.dumps({"type": "fault", "taken_s": 1, "boot_s": 1, "key": "k", "source": "x", "sentence": text})
+    for message in MessageDecoder().feed(line.encode() + b"\n"):
+        assert isinstance(message, Fault)
+        assert message.sentence == clean(text)
+
+
+def test_a_document_that_is_nested_too_deep_is_a_broken_line() -> None:
+    decoder = MessageDecoder()
+    deep = b"[" * 100_000 + b"]" * 100_000
+    for text in (b"x", b"\\u001b"):
+        line = b'{"type":"hello","taken_s":1,"boot_s":1,"host":"' + text + b'","new":' + deep + b"}\n"
+        assert decoder.feed(line) == []
+    assert decoder.broken == 2
+    assert decoder.feed(encode(tick(1))) == [tick(1)]
+    requests = RequestDecoder()
+    assert requests.feed(b'{"type":"stop","new":' + deep + b"}\n") == []

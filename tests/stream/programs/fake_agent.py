@@ -62,6 +62,12 @@ def mumbles() -> None:
     say('{"type":"bye","taken_s":1800000001,"boot_s":1001}')
 
 
+def leaves() -> None:
+    """Ends in good order without being asked, as an agent does whose administrator interrupts it."""
+    hello()
+    say('{"type":"bye","taken_s":1800000001,"boot_s":1001,"reason":"interrupted"}')
+
+
 def foreign() -> None:
     say("Segmentation fault in the login shell")
     time.sleep(60)
