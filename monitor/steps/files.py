@@ -71,7 +71,6 @@ class OpenFilesWay:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._followed: dict[_Key, _Followed] = {}
-        self._wanted: dict[ProcessIdentity, ProcessFacts] = {}
         self._tees: dict[tuple[ProcessIdentity, str], tuple[float, list[tuple[int, OpenFile]]]] = {}
         self._owners: dict[tuple[int, int], _Key] = {}
         self._next = 0
@@ -82,7 +81,7 @@ class OpenFilesWay:
         events: list[StepEvent] = []
         for key, followed in gone:
             events.extend(self._look(key, followed, last=True))
-        self._owners = {file: key for file, key in self._owners.items() if key in self._followed}
+        self._owners = {file: key for file, key in self._owners.items() if self._follows(key, file)}
         keys = list(self._followed)
         for offset in range(len(keys)):
             key = keys[(self._next + offset) % len(keys)]
@@ -168,6 +167,9 @@ class OpenFilesWay:
             if not _may_read(status.st_uid, followed.facts.uid):
                 followed.refused = "the file belongs to another user"
                 return []
+            if followed.holder_pid != key[0].pid and followed.follower.file not in (None, file):
+                followed.refused = "its tee is gone"  # and the pid perhaps another program's by now
+                return []
             followed.refused = ""
             if self._owners.setdefault(file, key) != key:
                 return []  # the same file through another descriptor or rank: its lines are read once
@@ -175,8 +177,16 @@ class OpenFilesWay:
         except OSError as error:
             followed.refused = error.strerror or "cannot be read"
             return []
+        except Exception as error:  # a fault of ours in one text must not hide the others
+            followed.refused = f"its text could not be understood ({type(error).__name__})"
+            return []
         finally:
             os.close(descriptor)
+
+    def _follows(self, key: _Key, file: tuple[int, int]) -> bool:
+        """Whether it still follows that very file; after a rotation the number of an inode may come back elsewhere."""
+        followed = self._followed.get(key)
+        return followed is not None and followed.follower.file in (None, file)
 
     def _take(self, followed: _Followed, polled: Polled) -> list[StepEvent]:
         now_s = self._clock.wall_s()

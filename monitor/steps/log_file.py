@@ -13,12 +13,16 @@ from monitor.steps.formats.line_format import Origin
 from monitor.steps.formats.registry import TextReader
 from monitor.steps.formats.stamps import line_time_s
 from monitor.steps.fusion import FusedSteps, StepFusion
+from monitor.steps.lines import Line
 from monitor.steps.tail import Follower, NotAFileError, open_text
 from monitor.steps.thinning import thin
 from monitor.types.steps import StepEvent
 
-LOG_BYTES = 32 * 1024 * 1024
-"""The last 32 MiB of a log are read, and its first 16 KiB."""
+LOG_BYTES = 16 * 1024 * 1024
+"""The last 16 MiB of a log are read, and its first 16 KiB."""
+WHOLE_LINES = 40_000
+MAX_LINES = 100_000
+"""Of more lines than this, those at both ends are read and of those between only some: three seconds at most."""
 MAX_EVENTS = 1024
 MAX_CANDIDATES = 32
 MAX_ENTRIES = 2000
@@ -145,9 +149,17 @@ def _read(path: str) -> _OneLog:
     for line in polled.head:
         reader.read(line, origin)
     events: list[StepEvent] = []
-    for line in lines:
+    for line in _fewer(lines):
         events.extend(reader.read(line, origin))
     return _OneLog(name, events, polled.modified_s, size, polled.skipped_bytes, stamp, len(lines))
+
+
+def _fewer(lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    if len(lines) <= MAX_LINES:
+        return lines
+    between = lines[WHOLE_LINES:-WHOLE_LINES]
+    stride = -(-len(between) // (MAX_LINES - 2 * WHOLE_LINES))
+    return lines[:WHOLE_LINES] + between[::stride] + lines[-WHOLE_LINES:]
 
 
 def _together(logs: list[_OneLog], clock: Clock) -> tuple[tuple[StepEvent, ...], LogFacts]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 from monitor.clock import Clock
 from monitor.sources import TailReading
@@ -22,6 +23,7 @@ class StepReader:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
+        self._lock = threading.Lock()  # a tail may be asked for from another thread than the one that reads
         self._ways = tuple(make(clock) for make in WAYS)
 
     def read(self, facts: tuple[ProcessFacts, ...]) -> tuple[StepEvent, ...]:
@@ -29,29 +31,35 @@ class StepReader:
         until_s = self._clock.boot_s() + TICK_S
         readable = tuple(fact for fact in facts if self._same_process(fact))
         events: list[StepEvent] = []
-        for way in self._ways:
-            events.extend(way.read(readable, until_s))
+        with self._lock:
+            for way in self._ways:
+                events.extend(way.read(readable, until_s))
         return tuple(events)
 
     def tail(self, process: ProcessIdentity, max_bytes: int) -> TailReading:
         """The end of what a process wrote last, clean."""
-        texts = [text for way in self._ways for text in way.written(process)]
-        if not texts:
-            return TailReading(refused=self._why_none(process))
-        text = texts[-1]
-        lines = text.ring.last(max(0, min(max_bytes, MAX_TAIL_BYTES)))
+        with self._lock:
+            texts = [text for way in self._ways for text in way.written(process)]
+            if not texts:
+                return TailReading(refused=self._why_none(process))
+            text = texts[-1]
+            lines = text.ring.last(max(0, min(max_bytes, MAX_TAIL_BYTES)))
         return TailReading(path=text.where, lines=lines, skipped_bytes=text.skipped_bytes)
 
     def refusals(self) -> tuple[Refusal, ...]:
         """What could not be read in the latest look, and why."""
-        return tuple(refusal for way in self._ways for refusal in way.refusals())
+        with self._lock:
+            return self._refused()
 
     def ways(self) -> tuple[tuple[str, str, str], ...]:
         """Name, needs and cost of every way in."""
         return tuple((way.name, way.needs, way.cost) for way in self._ways)
 
+    def _refused(self) -> tuple[Refusal, ...]:
+        return tuple(refusal for way in self._ways for refusal in way.refusals())
+
     def _why_none(self, process: ProcessIdentity) -> str:
-        for refusal in self.refusals():
+        for refusal in self._refused():
             if refusal.process == process:
                 return f"{refusal.where}: {refusal.sentence}."
         return "This process writes to no file that can be read: a terminal, a pipe or another user's process."

@@ -14,6 +14,8 @@ START_BYTES = 128 * 1024
 """Where following begins: this far before the end. Some 1500 bars: enough for a rate, and a twentieth of a second."""
 CHUNK_BYTES = 64 * 1024
 TICK_BYTES = 1024 * 1024
+# Windows, where whole logs are read as well, has only some of these flags.
+_OPEN = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
 
 
 class NotAFileError(Exception):
@@ -46,7 +48,7 @@ def open_text(path: str) -> int:
     # Asked before as well: opening a named pipe would make us its reader for a moment.
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise NotAFileError("not a regular file")
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    descriptor = os.open(path, _OPEN)
     try:
         regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
     except OSError:
@@ -56,6 +58,11 @@ def open_text(path: str) -> int:
         os.close(descriptor)
         raise NotAFileError("not a regular file")
     return descriptor
+
+
+def _read_at(descriptor: int, most: int, position: int) -> bytes:
+    os.lseek(descriptor, position, os.SEEK_SET)  # pread would do it in one call, but Windows has none
+    return os.read(descriptor, most)
 
 
 class Follower:
@@ -105,10 +112,10 @@ class Follower:
         self.from_start = size <= HEAD_BYTES + self._start_bytes
         if self.from_start:
             return (), 0
-        beginning = LineSplitter().feed(os.pread(descriptor, HEAD_BYTES, 0))
+        beginning = LineSplitter().feed(_read_at(descriptor, HEAD_BYTES, 0))
         position = size - self._start_bytes
         # The first piece is the rest of something: read on to the next end within a little.
-        found = os.pread(descriptor, 4096, position)
+        found = _read_at(descriptor, 4096, position)
         cut = min((i for i in (found.find(b"\n"), found.find(b"\r")) if i >= 0), default=-1)
         return tuple(beginning), position + cut + 1
 
@@ -122,7 +129,7 @@ class Follower:
             self.from_start = False
         lines: list[Line] = []
         while self._position < size:
-            data = os.pread(descriptor, min(CHUNK_BYTES, size - self._position), self._position)
+            data = _read_at(descriptor, min(CHUNK_BYTES, size - self._position), self._position)
             if not data:
                 break
             self._position += len(data)

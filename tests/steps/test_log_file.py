@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from monitor.clock import ManualClock
+from monitor.steps import log_file
 from monitor.steps.log_file import LogFacts, UnreadableLogError, read_log
 from tests.steps.texts import bar
 
@@ -101,3 +102,13 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("data", [b"", b"\0" * 5000, b"\xff\xfe" * 50, b"\x1b" * 100, b"[" * 5000])
 def test_odd_bytes_are_no_trouble(tmp_path: Path, data: bytes) -> None:
     assert _read(_write(tmp_path / "a.log", data)).steps.step is None
+
+
+def test_of_a_huge_log_both_ends_are_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_file, "WHOLE_LINES", 50)
+    monkeypatch.setattr(log_file, "MAX_LINES", 150)
+    path = _write(tmp_path / "big.log", "".join(f"step {n} loss 1, dt: 5ms\n" for n in range(1000, 6000)))
+    events, facts = read_log([str(path)], ManualClock(NOW_S))
+    assert (facts.steps.step, len(events)) == (5999, 150)
+    assert [event.step for event in events[:50]] == list(range(1000, 1050))
+    assert facts.steps.step_seconds == pytest.approx(0.005)

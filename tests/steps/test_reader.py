@@ -13,7 +13,10 @@ import msgspec
 import pytest
 
 from monitor.clock import ManualClock, SystemClock
+from monitor.steps.formats import registry
+from monitor.steps.formats.line_format import FileText, Origin
 from monitor.steps.fusion import StepFusion
+from monitor.steps.lines import Line
 from monitor.steps.reader import StepReader
 from monitor.types.facts import OpenFile, ProcessFacts
 from monitor.types.identity import ProcessIdentity
@@ -171,6 +174,17 @@ def test_workers_are_never_read_and_a_shared_file_is_read_once(log: Path, writer
         other.end()
 
 
+def test_a_file_changes_hands_when_its_reader_ends(log: Path, writer: Writer) -> None:
+    other = Writer(log)
+    reader = StepReader(SystemClock())
+    both = sorted((writer.facts(), other.facts()), key=lambda fact: fact.process.pid)
+    _append(log, "step 1 loss 3\n")
+    assert len(reader.read(tuple(both))) == 1
+    _append(log, "step 2 loss 3\n")
+    assert _steps(reader.read((both[1],))) == [2, 2]  # the last look of the first, then the file anew
+    other.end()
+
+
 def test_the_last_words_of_a_process_that_is_gone_are_still_read(log: Path) -> None:
     holder = Writer(log)
     reader, facts = StepReader(SystemClock()), (holder.facts(),)
@@ -203,6 +217,34 @@ def test_what_cannot_be_read_is_said_and_hides_nothing(tmp_path: Path, writer: W
         reader = StepReader(SystemClock())
         assert reader.read((foreign,)) == ()
         assert "another user" in reader.tail(fact.process, 100).refused
+
+
+class _Broken:
+    """A format that fails on one word."""
+
+    name = "broken"
+
+    def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
+        if "poison" in line.text:
+            raise ZeroDivisionError
+        return ()
+
+
+def test_a_text_that_breaks_a_format_hides_no_other(
+    log: Path, tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "FORMATS", (_Broken, *registry.FORMATS))
+    other = Writer(tmp_path / "other.log")
+    try:
+        _append(log, "poison\n")
+        _append(other.path, "step 1 loss 3\n")
+        reader = StepReader(SystemClock())
+        assert _steps(reader.read((writer.facts(), other.facts()))) == [1]
+        assert [refusal.sentence for refusal in reader.refusals()] == [
+            "its text could not be understood (ZeroDivisionError)"
+        ]
+    finally:
+        other.end()
 
 
 def test_a_deleted_file_is_still_read(log: Path, writer: Writer) -> None:
