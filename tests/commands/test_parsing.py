@@ -9,6 +9,8 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tui.commands import early as early_module
 from tui.commands import run as run_module
@@ -76,6 +78,13 @@ def test_a_wish_is_told_as_it_was(wish: AgentWish) -> None:
 )
 def test_other_words_go_through_the_full_command_line(words: tuple[str, ...]) -> None:
     assert told(words) is None
+
+
+@given(st.lists(st.one_of(st.text(max_size=8), st.sampled_from(["--demo", "--interval", "--seed", "once", "-n", "="]))))
+def test_no_command_line_is_a_reason_to_fail(argv: list[str]) -> None:
+    wish = guessed_wish(argv)
+    assert wish is None or told(wish.arguments()) is not None
+    assert told(tuple(argv)) is None or argv[0] == "--front-end"
 
 
 class _FakeAgent:
@@ -220,3 +229,10 @@ def test_few_notes_are_kept(tmp_path: Path) -> None:
         assert "a note for the maintainers is in" in write_crash_note(ValueError("x"), "once", env)
     assert len(os.listdir(tmp_path / "traintop")) == 5
     assert "could not write a note" in write_crash_note(ValueError("x"), "once", {})
+
+
+def test_the_default_profile_is_the_simulations_own() -> None:
+    from monitor.simulation import profiles
+
+    assert profiles.DEFAULT_PROFILE == DEFAULT_PROFILE
+    assert DEFAULT_PROFILE in profiles.PROFILES

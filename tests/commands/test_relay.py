@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
-from monitor.types.messages import Bye, Message, SourceTiming
+from monitor.types.messages import Bye, Message
 from monitor.types.requests import Request, Stop
-from tui.commands.watching import answered, began_after
 from tui.live import RelayedSource
 
 
@@ -72,22 +69,3 @@ def test_requests_and_the_close_go_through() -> None:
     relay.close()
     assert source.sent == [Stop()]
     assert source.closed
-
-
-@pytest.mark.parametrize(
-    ("timing", "has"),
-    [
-        (SourceTiming(source="steps", waiting_s=0.1), False),
-        (SourceTiming(source="steps", waiting_s=0.1, age_s=1.0), True),
-        (SourceTiming(source="steps", took_s=0.01), True),
-    ],
-)
-def test_whether_a_source_has_answered(timing: SourceTiming, has: bool) -> None:
-    assert answered(timing) is has
-
-
-def test_steps_that_were_read_before_the_processes_were_known_do_not_count() -> None:
-    processes = SourceTiming(source="processes", took_s=0.05, age_s=0.10)
-    assert began_after(SourceTiming(source="steps", took_s=0.02, age_s=0.05), processes)
-    assert not began_after(SourceTiming(source="steps", took_s=0.02, age_s=0.12), processes)
-    assert began_after(None, processes)
