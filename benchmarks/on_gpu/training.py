@@ -2,7 +2,7 @@
 
 `python -m benchmarks.on_gpu.training --dtype bf16 --seconds 30` prints `step N/M loss X` lines. With
 `--grow-to 0.95` it holds ever more memory until that share of the card is in use; with `--grow-to 2` it runs out of
-memory, as runs do.
+memory, as runs do. It grows evenly over the first part of its time, so that a monitor can see it come.
 """
 
 from __future__ import annotations
@@ -13,6 +13,11 @@ import time
 
 import torch
 from torch import nn
+
+GROWTH_TIME_RATIO = 0.7
+"""Share of the time in which the memory is filled."""
+PIECE_RATIO = 0.01
+"""Share of the card that is taken at a time."""
 
 
 class Block(nn.Module):
@@ -48,6 +53,15 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def grow(held: list[torch.Tensor], options: argparse.Namespace, time_ratio: float, device: torch.device) -> None:
+    """Hold as much as is due at this share of the time; what is due may be more than the card has."""
+    free, total = torch.cuda.mem_get_info()
+    due = min(options.grow_to, min(options.grow_to, 1.2) * time_ratio / GROWTH_TIME_RATIO)
+    while total - free < due * total:
+        held.append(torch.empty(int(PIECE_RATIO * total), dtype=torch.uint8, device=device))
+        free, total = torch.cuda.mem_get_info()
+
+
 def main() -> None:
     """Train until the time is up."""
     options = arguments()
@@ -57,7 +71,8 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     batch = torch.randn(options.batch, options.sequence, options.width, device=device)
     held: list[torch.Tensor] = []
-    end = time.monotonic() + options.seconds
+    begin = time.monotonic()
+    end = begin + options.seconds
     step = 0
     while time.monotonic() < end and step < options.max_steps:
         with torch.autocast(device.type, torch.bfloat16, enabled=options.dtype == "bf16"):
@@ -68,9 +83,7 @@ def main() -> None:
         step += 1
         print(f"step {step}/{options.max_steps} loss {loss.item():.4f}", flush=True)
         if options.grow_to and device.type == "cuda":
-            free, total = torch.cuda.mem_get_info()
-            if total - free < options.grow_to * total:
-                held.append(torch.empty(total // 50, dtype=torch.uint8, device=device))
+            grow(held, options, (time.monotonic() - begin) / options.seconds, device)
         if step % options.eval_every == 0:
             with torch.no_grad():
                 for _ in range(20):
