@@ -14,6 +14,7 @@ from monitor.types.requests import Request
 from tests.tui import scenes
 from tui.app.app import TraintopApp
 from tui.app.feed import ViewReady
+from tui.app.lean_update import lean
 from tui.app.options import LiveOptions
 from tui.view import View
 
@@ -42,12 +43,16 @@ class QuietSource:
 class CountingApp(TraintopApp):
     """Counts what would go to a terminal."""
 
-    sent_bytes = 0
+    def __init__(self, source: QuietSource, options: LiveOptions) -> None:
+        super().__init__(source, options)
+        self.sent_bytes = 0
+        self.written: Callable[[str], object] = lambda _text: None
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if isinstance(renderable, CompositorUpdate):
-            self.sent_bytes += len(renderable.render_segments(self.console).encode())
-        super()._display(screen, renderable)
+            text = lean(renderable).render_segments(self.console)
+            self.sent_bytes += len(text.encode())
+            self.written(text)
 
 
 def app_of(**options: Any) -> CountingApp:

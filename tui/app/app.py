@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from textual._compositor import CompositorUpdate
 from textual.app import App, SystemCommand
 from textual.driver import Driver
 from textual.screen import Screen
@@ -14,6 +15,7 @@ from textual.timer import Timer
 from monitor.stream.source import MessageSource
 from tui.app.actions import ACTIONS
 from tui.app.feed import Feed, StreamEnded, ViewReady
+from tui.app.lean_update import lean
 from tui.app.options import LiveOptions
 from tui.screens.overview import Overview
 from tui.theme.loader import default_theme, load_themes
@@ -93,6 +95,9 @@ class TraintopApp(App[None]):
     def get_default_screen(self) -> Screen[None]:
         """The overview is there from the first frame on."""
         return self.overview
+
+    def _display(self, screen: Screen[object], renderable: Any) -> None:  # noqa: ANN401 - as Textual has it
+        super()._display(screen, lean(renderable) if isinstance(renderable, CompositorUpdate) else renderable)
 
     def on_mount(self) -> None:
         """Begin to listen."""

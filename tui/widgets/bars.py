@@ -75,5 +75,5 @@ def bounds(values: Sequence[float | None]) -> tuple[float, float] | None:
     if not known:
         return None
     low, high = min(known), max(known)
-    air = (high - low) * 0.08 or abs(high) * 0.05 or 1.0
+    air = max((high - low) * 0.08, abs(high) * 0.02) or 1.0
     return low - air, high + air

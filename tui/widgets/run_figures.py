@@ -126,11 +126,13 @@ def value_of(run: Run, name: str) -> float | str | None:
 
 
 def loss_words(run: Run) -> str:
-    """The loss with four significant digits, or nan in words."""
+    """The loss with three or four significant digits, or nan in words."""
     loss = value_of(run, "loss")
     if loss is None:
         return "–"
-    return loss if isinstance(loss, str) else f"{loss:.4g}"
+    if isinstance(loss, str):
+        return loss
+    return f"{loss:.4g}" if abs(loss) >= 1 else f"{loss:.3g}"
 
 
 def loss_trend(run: Run, history: History) -> str:

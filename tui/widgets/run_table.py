@@ -186,7 +186,9 @@ def _heading(board: Board, looking: Looking, rows: tuple[RunRow, ...], c: RunCol
     )  # fmt: skip
     for name, cells, align in names:
         if cells:
-            pen.gap(2 if name in ("finishes", "done") else 1).cell(name, cells, "label", align)
+            pen.gap(2 if name in ("finishes", "done") else 1).cell(
+                name, min(cells, width - pen.column - 2), "label", align
+            )
     return pen.line(width, "band")
 
 

@@ -106,7 +106,7 @@ def paint_charts(board: Board, run: Run, looking: Looking, width: int, height: i
         points = max(10, room - chart_margin(words(scale[0]), words(scale[1])) - 2)
         series = board.view.history.series(key, looking.span.seconds, points)
         head = Pen().gap(2).put(title, "strong").put(f"  last {looking.span.words}", "label").line(room)
-        blocks.append([head, *time_chart(series, words, room, height - 1, style, board.utc_offset_s)])
+        blocks.append([head, *time_chart(series, words, room, height - 2, style, board.utc_offset_s)])
     if not blocks:
         return []
     if len(blocks) == 2 and width >= 100:
