@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -20,7 +19,7 @@ from tui.outputs import attach, doctor, free, once_json, schemas, text
 from tui.outputs import csv as csv_output
 from tui.outputs.chosen import only_gpus
 from tui.outputs.output import encode, finite, moment, range_out
-from tui.outputs.paint import Column, Span, ascii_text, cell_width, cut, plain, table
+from tui.outputs.paint import Column, Span, ascii_text, cell_width, cut, plain, table, wrapped
 from tui.view import View
 
 VIEWS = [full_view(), free_view(), unknown_view(), no_driver_view(), View()]
@@ -217,16 +216,6 @@ def test_attach_says_why_there_is_no_step() -> None:
     assert "not known: its files belong to another user" in plain(attach.attach_text(view, view.runs[1], output))
 
 
-@pytest.mark.parametrize(
-    ("options", "works"),
-    [("rw,nosuid", True), ("rw,hidepid=0", True), ("rw,hidepid=2", False), ("hidepid=invisible", False)],
-)
-def test_doctor_knows_hidden_processes(options: str, works: bool, tmp_path: Path) -> None:
-    (tmp_path / "mounts").write_text(f"sysfs /sys sysfs rw 0 0\nproc /proc proc {options} 0 0\nx\n")
-    assert doctor.hidden_processes(str(tmp_path / "mounts")).works is works
-    assert doctor.hidden_processes(str(tmp_path / "none")).works is False
-
-
 def test_doctor_says_what_would_fix_it() -> None:
     check = doctor.CheckOut(name="UTF-8", works=False, detail="POSIX", remedy="export LC_ALL=C.UTF-8")
     output = doctor.doctor_output(no_driver_view(), "0.1.0", (check,))
@@ -248,3 +237,18 @@ def test_some_gpus_only(names: tuple[str, ...], uuids: list[str]) -> None:
     assert [sample.uuid for sample in view.snapshot.gpus] == uuids
     assert set(view.holdings) == set(uuids)
     assert len(view.runs) == 2
+
+
+def test_long_sentences_are_wrapped_not_cut() -> None:
+    lines = plain(text.picture(no_driver_view(), 40)).splitlines()
+    assert " ! There is no NVIDIA driver here:" in lines
+    assert "   libnvidia-ml.so.1 was not found." in lines
+
+
+@pytest.mark.parametrize("words", ["", "a", "word " * 30, "x" * 50, "日本語 " * 12])
+@pytest.mark.parametrize("width", [5, 20, 80])
+def test_wrapping_loses_no_word(words: str, width: int) -> None:
+    lines = wrapped(Span(" ! ", "bad"), words, width)
+    assert all(sum(cell_width(span.text) for span in one) <= width for one in lines)
+    if max((cell_width(word) for word in words.split()), default=0) <= width - 3:
+        assert " ".join(span.text for one in lines for span in one[1:]).split() == words.split()

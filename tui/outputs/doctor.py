@@ -7,7 +7,6 @@ import locale
 import os
 import sys
 
-from monitor.clean import clean
 from monitor.types.messages import Ability, Hello
 from tui.outputs.output import Output, moment
 from tui.outputs.paint import Line, Span, line
@@ -107,7 +106,6 @@ def local_checks(terminal: TerminalAbility, settings: Settings) -> tuple[CheckOu
         *_dependencies(),
         _settings(settings),
         _account(),
-        hidden_processes("/proc/mounts"),
         _ptrace(),
     )
 
@@ -194,22 +192,6 @@ def _account() -> CheckOut:
     return CheckOut(name="account", works=True, detail=detail, remedy="")
 
 
-def hidden_processes(mounts: str) -> CheckOut:
-    """Whether /proc shows the processes of other users, as its mount options say."""
-    name = "other users' processes"
-    try:
-        with open(mounts, encoding="utf-8", errors="replace") as file:
-            rows = [row.split() for row in file.read(1 << 20).splitlines()]
-    except OSError:
-        return CheckOut(name=name, works=False, detail="this system has no /proc to read", remedy="")
-    options = next((row[3] for row in rows if len(row) > 3 and row[1] == "/proc"), "")
-    hidden = next((word for word in options.split(",") if word.startswith("hidepid=")), "hidepid=0")
-    if hidden in ("hidepid=0", "hidepid=off"):
-        return CheckOut(name=name, works=True, detail="visible, but for their open files", remedy="")
-    detail = f"/proc is mounted with {clean(hidden, 40)}: of others only the GPU memory is seen"
-    return CheckOut(name=name, works=False, detail=detail, remedy="an administrator can exempt a group with gid=")
-
-
 def _ptrace() -> CheckOut:
     try:
         with open("/proc/sys/kernel/yama/ptrace_scope", encoding="ascii") as file:
@@ -231,7 +213,7 @@ def doctor_text(output: DoctorOutput) -> list[Line]:
         lines.append(line(Span("! ", "bad"), output.error))
     for check in output.checks:
         sign = Span("ok  ", "good") if check.works else Span("no  ", "warn")
-        lines.append(line(sign, Span(f"{check.name}: ", "strong"), check.detail))
+        lines.append(line(sign, Span(check.name, "strong"), f": {check.detail}" if check.detail else ""))
         if check.remedy and not check.works:
             lines.append(line(Span(f"      → {check.remedy}", "dim")))
     return lines + [line(Span("!   ", "bad"), fault) for fault in output.faults]

@@ -170,7 +170,7 @@ _COLUMNS = (
     Column("name", keep=2, most=26, least=8),
     Column("free GiB", right=True),
     Column("state", most=40, least=8),
-    Column("holder", most=44, least=8),
+    Column("holder", most=90, least=8),
     Column("since", keep=6, most=40),
 )
 
@@ -180,9 +180,13 @@ def free_text(output: FreeOutput, width: int) -> list[Line]:
     rows = [_row(gpu) for gpu in output.gpus]
     lines, _ = table(_COLUMNS, rows, width)
     if output.cuda_visible_devices is None:
-        wanted = output.asked_count or 1
         asked = "" if output.asked_free_bytes is None else f" with {figures.size(output.asked_free_bytes)} free"
-        return [*lines, line(f"{output.free_count} of the {wanted} GPUs{asked} that were asked for are free.")]
+        if output.asked_count is None or not output.free_count:
+            return [*lines, line(f"No GPU{asked} is free.")]
+        return [
+            *lines,
+            line(f"{output.free_count} of the {output.asked_count} GPUs{asked} that were asked for are free."),
+        ]
     chosen = output.cuda_visible_devices.split(",")
     index = {gpu.uuid: gpu.index for gpu in output.gpus}
     numbers = ",".join("?" if index[uuid] is None else str(index[uuid]) for uuid in chosen)

@@ -98,6 +98,20 @@ def cut_line(spans: Line, width: int) -> Line:
     return tuple(kept)
 
 
+def wrapped(sign: Span, sentence: str, width: int) -> list[Line]:
+    """A sentence behind a sign, in as many lines as it needs; a word that is too long for a line is cut."""
+    room = max(1, width - cell_width(sign.text))
+    rows: list[str] = [""]
+    for word in sentence.split():
+        joined = f"{rows[-1]} {word}" if rows[-1] else word
+        if cell_width(joined) <= room or not rows[-1]:
+            rows[-1] = joined
+        else:
+            rows.append(word)
+    blank = Span(" " * cell_width(sign.text))
+    return [cut_line((blank if at else sign, Span(cut(row, room))), width) for at, row in enumerate(rows)]
+
+
 def plain(lines: Iterable[Line], *, colours: int = 0, unicode: bool = True) -> str:
     """The lines as text with line ends."""
     return "".join(painted(one, colours=colours, unicode=unicode) + "\n" for one in lines)

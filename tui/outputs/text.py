@@ -6,7 +6,7 @@ from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.messages import Hello
 from monitor.types.run import Run
 from tui import figures
-from tui.outputs.paint import Column, Line, Span, cut_line, line, table
+from tui.outputs.paint import Column, Line, Span, cut_line, line, table, wrapped
 from tui.view import View
 
 _QUIET_THROTTLE = frozenset({"idle", "application_clocks", "display_clocks", "sync_boost"})
@@ -55,10 +55,11 @@ def run_letter(index: int) -> str:
 def picture(view: View, width: int, height: int | None = None) -> list[Line]:
     """The whole view in lines of at most `width` cells; with `height`, what is cut off is counted in the last line."""
     lines = [_header(view)]
-    lines += _driver(view.hello)
+    lines += _driver(view.hello, width)
     lines += _gpus(view, width)
     lines += _runs(view, width)
-    lines += [line(Span(" ! ", "bad"), fault.sentence) for fault in view.faults]
+    for fault in view.faults:
+        lines += wrapped(Span(" ! ", "bad"), fault.sentence, width)
     lines = [cut_line(one, width) for one in lines]
     if height is not None and len(lines) > height:
         hidden = len(lines) - height + 1
@@ -95,7 +96,7 @@ def _kinds(gpus: tuple[GpuIdentity, ...]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in counts.items())
 
 
-def _driver(hello: Hello | None) -> list[Line]:
+def _driver(hello: Hello | None, width: int) -> list[Line]:
     if hello is None or hello.driver_state == "ok":
         return []
     fallback = {
@@ -105,7 +106,7 @@ def _driver(hello: Hello | None) -> list[Line]:
         "released": "The GPUs were let go on request.",
     }
     sentence = hello.driver_detail or fallback.get(hello.driver_state, hello.driver_state)
-    return [line(Span(" ! ", "bad" if hello.driver_state == "failed" else "warn"), sentence)]
+    return wrapped(Span(" ! ", "bad" if hello.driver_state == "failed" else "warn"), sentence, width)
 
 
 def _gpus(view: View, width: int) -> list[Line]:
