@@ -72,6 +72,7 @@ class SourceLoop(Generic[T]):
         self._landed = threading.Condition()
         self._latest: Reading[T] | None = None
         self._calling_since_s: float | None = None
+        self._at_work = False
         self._extra = False
         self._stopped = False
         self._took_before_s = 0.0
@@ -104,7 +105,7 @@ class SourceLoop(Generic[T]):
         latest = self._latest
         if latest is not None and latest.landed_s >= due_s:
             return False
-        return self._calling_since_s is not None or self._schedule.due_s <= due_s
+        return self._at_work or self._schedule.due_s <= due_s
 
     def wait_landed(self, due_s: float, timeout_s: float) -> None:
         """Wait until a reading that landed at or after `due_s` is there, at most `timeout_s`."""
@@ -130,8 +131,10 @@ class SourceLoop(Generic[T]):
             now_s = self._clock.boot_s()
             due_s = self._schedule.due_s
             if now_s >= due_s:
+                self._at_work = True  # before the tick is taken: in between it would look as if none were to come
                 late_s = self._schedule.take(now_s, self.stride)
             elif self._extra:
+                self._at_work = True
                 due_s, late_s = now_s, 0.0
             else:
                 self._waiter.wait(due_s - now_s)
@@ -170,4 +173,5 @@ class SourceLoop(Generic[T]):
         self._took_before_s = took_s
         with self._landed:
             self._calling_since_s = None
+            self._at_work = False
             self._landed.notify_all()

@@ -101,3 +101,24 @@ def test_a_wake_up_reads_once_more_before_the_next_due_time() -> None:
     loop.wake()
     assert landed.acquire(timeout=5)
     loop.stop()
+
+
+def test_a_source_that_still_waits_for_the_one_before_it_is_expected_to_land() -> None:
+    clock = SystemClock()
+    gate = threading.Event()
+    start_s = clock.boot_s()
+    slow = SourceLoop("processes", lambda: gate.wait(10), clock, Schedule(start_s, 60.0))
+    after = SourceLoop("steps", lambda: 1, clock, Schedule(start_s, 60.0), after=slow, patience_s=5.0)
+    slow.start()
+    after.start()
+    try:
+        after.wait_landed(start_s, 0.05)
+        assert after.latest() is None
+        assert after.expected_by(start_s)
+    finally:
+        gate.set()
+    after.wait_landed(start_s, 5.0)
+    assert after.latest() is not None
+    assert not after.expected_by(start_s)
+    slow.stop()
+    after.stop()
