@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -45,8 +44,9 @@ class RelayedSource:
         self._source = source
         self._log = log
         self._lock = threading.Lock()
-        self._early: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
         self._kept: list[Message] = []
+        self._shown = 0
+        """How many of the kept ones `early` has given."""
         self._end: str | None = None
         self._on_message: Callable[[Message], None] | None = None
         self._on_end: Callable[[str], None] | None = None
@@ -62,11 +62,9 @@ class RelayedSource:
 
     def early(self) -> list[Message]:
         """What has come since the last call, before somebody listens."""
-        found: list[Message] = []
-        while not self._early.empty():
-            message = self._early.get()
-            if not isinstance(message, str):
-                found.append(message)
+        with self._lock:
+            found = self._kept[self._shown :]
+            self._shown = len(self._kept)
         return found
 
     def start(self, on_message: Callable[[Message], None], on_end: Callable[[str], None]) -> None:
@@ -95,7 +93,6 @@ class RelayedSource:
                 self._on_message(message)
                 return
             self._kept.append(message)
-            self._early.put(message)
 
     def _take_end(self, reason: str) -> None:
         with self._lock:
