@@ -5,12 +5,12 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterable
+from typing import Protocol
 
 import click
 
 from monitor.stream.source import MessageSource
 from monitor.types.messages import Fault, Hello, Message, Snapshot, SourceTiming
-from tui.commands.timing_log import TimingLog
 from tui.view import View, ViewBuilder
 
 PATIENCE_S = 5.0
@@ -20,15 +20,22 @@ _ROUNDING_S = 0.003
 """Timings are rounded to milliseconds."""
 
 
+class Listener(Protocol):
+    """Whoever is told each message beside the view, such as the timing log."""
+
+    def note(self, message: Message) -> None:
+        """Take one message."""
+
+
 class Watching:
     """Feeds a view from a source until it is enough."""
 
-    def __init__(self, source: MessageSource, log: TimingLog | None = None) -> None:
+    def __init__(self, source: MessageSource, listener: Listener | None = None) -> None:
         self.builder = ViewBuilder()
         self.ended: str | None = None
         """Why the stream ended; `None` while it goes on."""
         self._source = source
-        self._log = log
+        self._listener = listener
         self._messages: queue.SimpleQueue[Message | str] = queue.SimpleQueue()
 
     def until(self, enough: Callable[[ViewBuilder], bool], at_most_s: float) -> View:
@@ -53,8 +60,8 @@ class Watching:
             self.ended = message
             return True
         self.builder.update(message)
-        if self._log is not None:
-            self._log.note(message)
+        if self._listener is not None:
+            self._listener.note(message)
         return isinstance(message, (Snapshot, Hello, Fault))
 
 
