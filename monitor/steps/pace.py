@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
-MAX_POINTS = 256
+MAX_INTERVALS = 160
+JUDGED_PARTS = 40
+"""The rate is found anew when the history has grown by one part in this many."""
 WARM_UP_STEPS = 10
 """Of these first steps, those that took `WARM_UP_RATIO` of an ordinary one are left out: they compile, fill caches."""
 WARM_UP_RATIO = 1.5
@@ -41,17 +44,16 @@ class Rate:
     """How long and how many steps were looked at."""
     spread_ratio: float | None
     """80 % quantile of the relative errors that the plain mean would have made on this history."""
-    longest_s: float
-    """The longest time between two counts."""
 
 
-@dataclass(frozen=True)
-class _Interval:
+class _Interval(NamedTuple):
     seconds: float
     steps: float
     stalled: bool
     first: float
     """The count that it begins with."""
+    allowed: float
+    """How many times an ordinary stretch of as many steps it may take before it is called a stall."""
 
 
 class Pace:
@@ -59,14 +61,20 @@ class Pace:
 
     def __init__(self, resolution_s: float) -> None:
         self.resolution_s = resolution_s
-        self._points: list[tuple[float, float, bool, bool]] = []
+        self.longest_s = 0.0
+        """The longest time between two counts."""
+        self._intervals: list[_Interval] = []
+        self._last: tuple[float, float] | None = None
+        self._before: tuple[float, float] | None = None
+        self._closed = self._stalled = self._marked = False
         self._rate: Rate | None = None
-        self._stale = False
+        self._judged: tuple[_Interval, ...] | None = None
+        self._wait = 0
 
     @property
     def last_s(self) -> float | None:
         """Time of the newest point."""
-        return self._points[-1][0] if self._points else None
+        return None if self._last is None else self._last[0]
 
     def add(self, time_s: float, step: float, *, stalled: bool = False) -> None:
         """Take a count that is higher than the last.
@@ -74,51 +82,51 @@ class Pace:
         A clock that went back has begun anew: no time is claimed for that gap. `stalled` says that an evaluation or the
         like lay in between.
         """
-        linked = bool(self._points) and time_s >= self._points[-1][0]
-        self._points.append((time_s, step, linked, stalled))
-        self._stale = True
-        if len(self._points) > MAX_POINTS:
+        before, self._closed, self._stalled = self._last, False, stalled
+        if before is not None and time_s >= before[0]:
+            seconds, steps = time_s - before[0], step - before[1]
+            self.longest_s = max(self.longest_s, seconds)
+            if steps >= LEAST_STEPS:
+                self._intervals.append(_interval(seconds, steps, stalled, before[1]))
+                self._closed = True
+        self._before, self._last = before, (time_s, step)
+        if len(self._intervals) > MAX_INTERVALS:
             self._thin()
+        self._wait -= 1
+        self._marked = self._wait <= 0
+        if self._marked:
+            # Not at each point: a long history hardly changes. Chosen by points alone, whenever it is asked for.
+            self._judged = tuple(self._intervals)
+            self._wait = len(self._intervals) // JUDGED_PARTS
 
     def amend(self, time_s: float, step: float) -> None:
         """Say the newest point better: more was counted in the same look."""
-        _, _, linked, stalled = self._points.pop()
-        if linked:
-            time_s = max(time_s, self._points[-1][0])
-        self._points.append((time_s, step, linked, stalled))
-        self._stale = True
+        if self._closed:
+            self._intervals.pop()
+        self._last = self._before
+        self._wait = 0 if self._marked else self._wait + 1
+        self.add(time_s if self._last is None else max(time_s, self._last[0]), step, stalled=self._stalled)
 
     def rate(self) -> Rate | None:
         """The rate, or nothing before two points with time between them."""
-        if self._stale:
-            self._rate = _rate(self._intervals(), self.resolution_s)
-            self._stale = False
+        if self._judged is not None:
+            self._rate = _rate(list(self._judged), self.resolution_s)
+            self._judged = None
         return self._rate
 
-    def _intervals(self) -> list[_Interval]:
-        points = self._points
-        return [
-            _Interval(points[i][0] - points[i - 1][0], points[i][1] - points[i - 1][1], points[i][3], points[i - 1][1])
-            for i in range(1, len(points))
-            if points[i][2] and points[i][1] - points[i - 1][1] >= LEAST_STEPS
-        ]
-
     def _thin(self) -> None:
-        """Leave out every second point of the older half, but none beside a gap in time."""
-        kept = [self._points[0]]
-        half = len(self._points) // 2
-        i = 1
-        while i < half - 1:
-            here, following = self._points[i], self._points[i + 1]
-            if here[2] and following[2]:
-                kept.append((following[0], following[1], True, here[3] or following[3]))
-                i += 2
-            else:
-                kept.append(here)
-                i += 1
-        self._points = kept + self._points[i:]
-        if len(self._points) > MAX_POINTS:  # nothing but gaps: the oldest are let go
-            del self._points[: len(self._points) - MAX_POINTS]
+        """Join the older half by twos."""
+        half = len(self._intervals) // 4 * 2
+        older = self._intervals[:half]
+        joined = [
+            _interval(a.seconds + b.seconds, a.steps + b.steps, a.stalled or b.stalled, a.first)
+            for a, b in zip(older[::2], older[1::2], strict=True)
+        ]
+        self._intervals = joined + self._intervals[half:]
+
+
+def _interval(seconds: float, steps: float, stalled: bool, first: float) -> _Interval:
+    return _Interval(seconds, steps, stalled, first, 1 + max(0.1, 1.5 / math.sqrt(steps)))
 
 
 def _median(values: list[tuple[float, float]]) -> float:
@@ -137,19 +145,12 @@ def _coarse(resolution_s: float, base: float) -> float:
     return min(resolution_s, max(base, 0.1))
 
 
-def _is_stall(interval: _Interval, base: float, resolution_s: float) -> bool:
-    ordinary = base * interval.steps
-    allowed = max(0.1, 1.5 / math.sqrt(interval.steps))
-    return interval.seconds > ordinary * (1 + allowed) + 2 * _coarse(resolution_s, base)
-
-
-def _is_skip(interval: _Interval, base: float, resolution_s: float) -> bool:
-    late_s = interval.seconds + _coarse(resolution_s, base)
-    return interval.steps >= SKIP_STEPS and late_s < SKIP_RATIO * base * interval.steps
+def _is_skip(interval: _Interval, base: float, coarse_s: float) -> bool:
+    return interval.steps >= SKIP_STEPS and interval.seconds + coarse_s < SKIP_RATIO * base * interval.steps
 
 
 def _base(intervals: list[_Interval], resolution_s: float) -> float:
-    """Seconds of an ordinary step: the mean over all that is no stall."""
+    """Seconds of an ordinary step: the mean over all that is neither a stall nor a skip."""
     plain = [i for i in intervals if not i.stalled]
     if sum(i.steps for i in plain) < 0.1 * sum(i.steps for i in intervals):
         plain = intervals  # a stall in each of them: they are the ordinary thing here
@@ -157,13 +158,21 @@ def _base(intervals: list[_Interval], resolution_s: float) -> float:
     # A jump over thousands of steps on resume must not outvote all others.
     base = _median([(i.seconds / i.steps, min(i.steps, 3 * usual)) for i in plain])
     for _ in range(5):
-        kept = [i for i in plain if not _is_stall(i, base, resolution_s) and not _is_skip(i, base, resolution_s)]
-        steps = sum(i.steps for i in kept)
-        if not steps:
+        coarse_s = _coarse(resolution_s, base)
+        sum_s = sum_steps = 0.0
+        for seconds, steps, _, _, allowed in plain:  # the hot loop of a tick: nothing is called in it
+            ordinary_s = base * steps
+            if seconds > ordinary_s * allowed + 2 * coarse_s:
+                continue
+            if steps >= SKIP_STEPS and seconds + coarse_s < SKIP_RATIO * ordinary_s:
+                continue
+            sum_s += seconds
+            sum_steps += steps
+        if not sum_steps:
             break
-        mean = sum(i.seconds for i in kept) / steps
-        if abs(mean - base) <= 1e-6 * base:
-            break
+        mean = sum_s / sum_steps
+        if abs(mean - base) <= 1e-4 * base:
+            return mean
         base = mean
     return base
 
@@ -177,7 +186,8 @@ def _without_start(intervals: list[_Interval], base: float, resolution_s: float)
         if not slow or i.first - began >= WARM_UP_STEPS:
             break
         start += 1
-    return [i for i in intervals[start:] if not _is_skip(i, base, resolution_s)]
+    coarse_s = _coarse(resolution_s, base)
+    return [i for i in intervals[start:] if not _is_skip(i, base, coarse_s)]
 
 
 def _recent(intervals: list[_Interval], steps: float, seconds: float) -> list[_Interval]:
@@ -195,7 +205,6 @@ def _recent(intervals: list[_Interval], steps: float, seconds: float) -> list[_I
 def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
     if not intervals or sum(i.seconds for i in intervals) <= 0:
         return None
-    longest = max(i.seconds for i in intervals)
     base = _base(intervals, resolution_s)
     intervals = _without_start(intervals, base, resolution_s)
     if not intervals:
@@ -216,7 +225,6 @@ def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
         window_s=seconds,
         steps=steps,
         spread_ratio=_spread(intervals, steps),
-        longest_s=longest,
     )
 
 

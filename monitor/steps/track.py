@@ -168,8 +168,7 @@ class Track:
 
     def longest_s(self) -> float:
         """The longest time between two counts, by whichever clock."""
-        rates = [self._watched.rate(), None if self._own is None else self._own.rate()]
-        return max((rate.longest_s for rate in rates if rate is not None), default=0.0)
+        return max(self._watched.longest_s, 0.0 if self._own is None else self._own.longest_s)
 
     def silent_for(self, boot_s: float) -> bool:
         """Whether nothing was counted for so long that another counter is to be preferred."""
