@@ -78,12 +78,15 @@ class StepSampling:
         facts = self._latest_facts()
         ended = self._ends.unheard()
         farewell = tuple(last for _, last in ended if last is not None)
+        before = {process: self._steps.tail(process, LAST_WORDS_BYTES).lines for process, _ in ended}
         events = self._steps.read(facts + farewell)
         with self._lock:
             self._events.extend(events)
             asked = tuple(self._asked.items())
         for process, _ in ended:
-            self._ends.hear(process, last_words(self._steps.tail(process, LAST_WORDS_BYTES).lines))
+            # A source may have forgotten the process with its last look; then what it knew before that has to do.
+            lines = self._steps.tail(process, LAST_WORDS_BYTES).lines or before[process]
+            self._ends.hear(process, last_words(lines))
         for process, max_bytes in asked:
             tail = _bounded(self._steps.tail(process, max_bytes), max_bytes)
             with self._lock:

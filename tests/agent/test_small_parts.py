@@ -3,22 +3,27 @@ from __future__ import annotations
 import math
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.agent.chosen_gpus import ChosenGpus
 from monitor.agent.driver_sampling import REOPEN_S, DriverSampling
 from monitor.agent.faults import FaultBook
+from monitor.agent.process_sampling import Ends
 from monitor.agent.rounding import rounded_gpu, rounded_step
-from monitor.agent.step_sampling import LAST_WORDS_BYTES, LAST_WORDS_LINES, fitted, last_words
+from monitor.agent.step_sampling import LAST_WORDS_BYTES, LAST_WORDS_LINES, StepSampling, fitted, last_words
 from monitor.clock import ManualClock
-from monitor.sources import DriverInfo
+from monitor.sources import DriverInfo, TailReading
 from monitor.stream.codec import MessageDecoder, encode
+from monitor.types.facts import ProcessFacts
 from monitor.types.gpu import GpuIdentity, GpuLink, GpuProcess, GpuSample, PcieLink
+from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Fault, Snapshot
+from monitor.types.process import ProcessEnd
 from monitor.types.requests import Watch
 from monitor.types.steps import StepEvent, StepValue
-from tests.agent.fake_sources import FakeGpus
+from tests.agent.fake_sources import FakeGpus, FakeSteps, identity
 
 
 def test_figures_lose_only_the_digits_that_mean_nothing() -> None:
@@ -69,6 +74,34 @@ def test_last_words_are_few_and_say_the_end() -> None:
     assert only.endswith("the end")
     assert len(only) < LAST_WORDS_BYTES
     assert last_words(()) == ()
+
+
+class ForgetfulSteps(FakeSteps):
+    """Knows nothing of a process that it has looked at for the last time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forgotten = False
+
+    def read(self, facts: tuple[ProcessFacts, ...]) -> tuple[StepEvent, ...]:
+        self.forgotten = True
+        return super().read(facts)
+
+    def tail(self, process: ProcessIdentity, max_bytes: int) -> TailReading:
+        return TailReading() if self.forgotten else super().tail(process, max_bytes)
+
+
+@pytest.mark.parametrize("source", [FakeSteps, ForgetfulSteps])
+def test_last_words_are_asked_for_before_and_after_the_last_look(source: type[FakeSteps]) -> None:
+    ends = Ends(ManualClock())
+    ends.add(ProcessEnd(process=identity(5), seen_s=1.0), ProcessFacts(process=identity(5)))
+    steps = source()
+    steps.lines = ("the end",)
+    assert ends.take() == (), "it waits to be heard"
+    StepSampling(steps, lambda: (), ends).read()
+    assert steps.read_with == [(identity(5),)]
+    assert [end.tail for end in ends.take()] == [("the end",)]
+    assert ends.take() == ()
 
 
 def test_a_missing_driver_is_looked_for_again_but_not_at_every_tick() -> None:
