@@ -14,6 +14,9 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 """64 GPUs with 256 processes are about 110 KB; anything beyond this bound is no stream of ours."""
 
 _TYPE = re.compile(rb'^\{\s*"type"\s*:\s*"([a-z_]{1,32})"')
+_BEGINNING = b'{"type":"'
+"""How every line begins that we write."""
+FOREIGN = "This is not a traintop stream or recording: its first line is no message."
 _KNOWN = frozenset({b"hello", b"snapshot", b"facts", b"text", b"fault", b"bye"})
 
 
@@ -46,6 +49,11 @@ class LineBuffer:
         self._pieces = [rest] if rest else []
         self.pending_bytes = len(rest)
         return lines
+
+    def starts_like(self, beginning: bytes) -> bool:
+        """Whether the last line, as far as it is there, begins with this."""
+        start = b"".join(self._pieces)[: len(beginning)] if self._pieces else b""
+        return beginning.startswith(start)
 
     def clear(self) -> None:
         """Forget the line that has no end."""
@@ -81,6 +89,11 @@ class MessageDecoder:
         """Whether the last line has no end yet."""
         return self._lines.pending_bytes > 0
 
+    @property
+    def foreign(self) -> bool:
+        """Whether nothing of ours was read and what is there does not look like the beginning of it either."""
+        return not self._understood and not self._lines.starts_like(_BEGINNING)
+
     def feed(self, data: bytes) -> list[Message]:
         """All messages that are whole by now.
 
@@ -97,9 +110,7 @@ class MessageDecoder:
         if kind is None:
             if not self._understood:
                 if self._noise_left <= 0:
-                    raise ForeignStreamError(
-                        "This is not a traintop stream or recording: its first line is no message."
-                    )
+                    raise ForeignStreamError(FOREIGN)
                 self._noise_left -= 1
             self.broken += 1
             return None

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 
 from monitor.clean import clean
-from monitor.stream.codec import ForeignStreamError, MessageDecoder, encode
+from monitor.stream.codec import FOREIGN, ForeignStreamError, MessageDecoder, encode
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Facts, Hello, Message, Snapshot
@@ -176,6 +176,8 @@ class RecordingReader:
             self._notes.append(f"{self.name} holds {self._decoder.broken} lines that cannot be read.")
 
     def _nothing_in_it(self) -> str:
+        if self._decoder.foreign:
+            return f"{self.name}: {FOREIGN}"
         if self._cut_off or self._decoder.cut_off:
             return f"{self.name}: there is no whole message in it; it breaks off before the first."
         return f"{self.name}: there is no message in it."

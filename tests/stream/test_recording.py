@@ -205,3 +205,20 @@ def test_keeping_a_day_leaves_at_most_two(tmp_path: Path) -> None:
     assert day_s <= ticks[-1] - ticks[0] <= 2 * day_s + 3600
     assert ticks == sorted(set(ticks)), "nothing is lost or doubled between the files"
     assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"\x00\x01 no line end here", "not a traintop stream"),
+        (gzip.compress(b"no line end here"), "not a traintop stream"),
+        (b'{"type":"hello","taken_s":1', "no whole message"),
+        (b'{"ty', "no whole message"),
+        (b"", "no message in it"),
+    ],
+)
+def test_without_a_whole_line_it_is_foreign_or_cut_off(tmp_path: Path, content: bytes, sentence: str) -> None:
+    path = tmp_path / "short"
+    path.write_bytes(content)
+    with pytest.raises(ForeignStreamError, match=sentence):
+        list(read_all(str(path)))
