@@ -355,7 +355,7 @@ def eight_gpus(**changes: object) -> Scene:
             (5101 + number,),
             user="bob",
             group_id="sweep",
-            group_name="sweep lr=…",
+            group_name="sweep lr=… (4)",
             step=880.0 + 37 * number,
             total=9000.0,
             unit="step",

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from rich.cells import cell_len
 
 from monitor.types.gpu import GpuIdentity, GpuSample
-from monitor.types.messages import Snapshot
+from monitor.types.messages import Snapshot, SourceTiming
 from tests.tui import scenes
 from tui.view import View
 from tui.widgets.board import Board, Letters, build_board
@@ -147,3 +149,14 @@ def test_a_choice_of_gpus_hides_the_others() -> None:
     assert len(board_of(view, ("mine",)).gpus) == 7
     uuid = scenes.gpu(3).uuid
     assert [row.label for row in board_of(view, (uuid,)).gpus] == ["3"]
+
+
+def test_figures_that_the_driver_has_not_renewed_are_greyed() -> None:
+    view = scenes.view_of("eight")
+    assert view.snapshot is not None
+    hung = msgspec.structs.replace(view.snapshot, timings=(SourceTiming(source="driver", waiting_s=12.0),))
+    panel = paint_gpus(board_of(replace(view, snapshot=hung)), LOOKING, 120, 20)
+    assert {style for line in panel.lines for _, style in line.spans} <= {"label", "faint"}
+    assert [line.text for line in panel.lines] == [
+        line.text for line in paint_gpus(board_of(view), LOOKING, 120, 20).lines
+    ]

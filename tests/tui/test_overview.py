@@ -319,7 +319,7 @@ async def test_hostile_names_stay_literal_on_every_tab() -> None:
         for key in ("1", "2", "3", "4", "5", "down", "down", "down", "shift+tab"):
             await pilot.press(key)
         assert "[bold] H100[/] [/x]" in panel_text(app, "header")
-        assert "run [@click=app.bell" in panel_text(app, "runs")
+        assert "run [@click=app." in panel_text(app, "runs")
 
 
 async def test_without_utf8_everything_is_ascii() -> None:

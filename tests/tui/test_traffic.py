@@ -8,7 +8,7 @@ import pytest
 from tests.tui import scenes
 from tests.tui.apps import app_of, show
 
-TICKS = range(100, 112)
+TICKS = range(100, 108)
 
 
 async def ticks(name: str, size: tuple[int, int]) -> tuple[list[int], int]:

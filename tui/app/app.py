@@ -97,7 +97,7 @@ class TraintopApp(App[None]):
         return self.overview
 
     def _display(self, screen: Screen[object], renderable: Any) -> None:  # noqa: ANN401 - as Textual has it
-        super()._display(screen, lean(renderable) if isinstance(renderable, CompositorUpdate) else renderable)
+        super()._display(screen, lean(renderable) if isinstance(renderable, CompositorUpdate) else renderable)  # type: ignore[arg-type]
 
     def on_mount(self) -> None:
         """Begin to listen."""

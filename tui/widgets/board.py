@@ -120,6 +120,12 @@ class Board:
         return self.view.facts.get(process)
 
     @property
+    def driver_waits_s(self) -> float | None:
+        """For how long the driver has not answered; `None` while it does."""
+        timings = self.view.snapshot.timings if self.view.snapshot else ()
+        return next((one.waiting_s for one in timings if one.source == "driver" and one.waiting_s is not None), None)
+
+    @property
     def now_s(self) -> float:
         """The stream's wall clock."""
         return self.view.taken_s or 0.0

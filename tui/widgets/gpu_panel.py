@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui.widgets.board import Board
 from tui.widgets.gpu_cards import MIN_WIDTH, card_height, paint_card
 from tui.widgets.gpu_rows import GpuEntry, columns_for, entries_for, paint_entry, paint_heading
+from tui.widgets.header import STALE_AFTER_S
 from tui.widgets.ink import Line, Pen
 from tui.widgets.looking import Looking
 
@@ -22,7 +23,18 @@ class GpuPanel:
 
 
 def paint_gpus(board: Board, looking: Looking, width: int, room: int) -> GpuPanel:
-    """Paint into at most `room` lines."""
+    """Paint into at most `room` lines. Figures that the driver has not renewed for a while are greyed."""
+    panel = _paint(board, looking, width, room)
+    if (board.driver_waits_s or 0.0) < STALE_AFTER_S:
+        return panel
+    return replace(panel, lines=tuple(_greyed(line) for line in panel.lines))
+
+
+def _greyed(line: Line) -> Line:
+    return replace(line, spans=tuple((text, "faint" if style == "track" else "label") for text, style in line.spans))
+
+
+def _paint(board: Board, looking: Looking, width: int, room: int) -> GpuPanel:
     count = len(board.gpus)
     if not count or room < 2:
         return GpuPanel((), ())

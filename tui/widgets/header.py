@@ -11,6 +11,7 @@ from tui.widgets.board import Board
 from tui.widgets.ink import Line, Pen, Span, cut, width_of, wrapped
 
 STALE_AFTER_S = 3.0
+"""A shorter silence is not worth a word."""
 
 
 @dataclass(frozen=True)
@@ -143,19 +144,13 @@ def fold_numbers(labels: list[str]) -> str:
 def _right(board: Board, connection: Connection, width: int) -> list[Span]:
     spans: list[Span] = []
     view = board.view
-    waiting = next(
-        (
-            timing.waiting_s
-            for timing in (view.snapshot.timings if view.snapshot else ())
-            if timing.source == "driver" and timing.waiting_s is not None
-        ),
-        None,
-    )
+    waiting = board.driver_waits_s
+    interval_s = view.hello.interval_s if view.hello else connection.interval_s
     if connection.ended:
         spans.append((f"stream ended: {connection.ended}" if width >= 110 else "stream ended", "warn"))
     elif connection.paused:
         spans.append(("paused", "warn"))
-    elif connection.silent_s is not None and connection.silent_s >= max(STALE_AFTER_S, 3 * connection.interval_s):
+    elif connection.silent_s is not None and connection.silent_s >= max(STALE_AFTER_S, 3 * interval_s):
         spans.append((f"no answer for {figures.duration(connection.silent_s)}", "critical"))
     elif waiting is not None and waiting >= STALE_AFTER_S:
         words = "no answer from the driver for" if width >= 100 else "driver silent for"
@@ -164,7 +159,7 @@ def _right(board: Board, connection: Connection, width: int) -> list[Span]:
         spans.append((f"{'  ' if spans else ''}replay {connection.speed:g}×", "key"))
     elif not connection.ended:
         kind = "" if connection.kind in ("live", "demo") or width < 100 else f"{connection.kind} · "
-        spans.append((f"{'  ' if spans else ''}{kind}{connection.interval_s:g} s", "label"))
+        spans.append((f"{'  ' if spans else ''}{kind}{interval_s:g} s", "label"))
     if view.taken_s is not None and view.hello is not None:
         hello = view.hello
         day = _time("%a ", view.taken_s, hello.utc_offset_s) if width >= 100 else ""

@@ -68,7 +68,7 @@ def run_columns(width: int) -> RunColumns:
 
 
 def _with_name(c: RunColumns, width: int, most: int) -> RunColumns:
-    used = sum(value + 1 for value in c.__dict__.values() if value) + 5
+    used = sum(value + 1 for value in c.__dict__.values() if value) + 7
     return RunColumns(**{**c.__dict__, "name": max(10, min(most, width - used))})
 
 
@@ -245,7 +245,7 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
     runs = row.runs
     is_open = row.key.removeprefix("group:") in looking.expanded
     pen = Pen().put("▸" if back else " ", "own").cell("−" if is_open else "+", 2, "key").gap(1)
-    name = f"{runs[0].group_name or runs[0].name} ({len(runs)})"
+    name = group_words(runs)
     pen.cell(name, c.name, "own" if runs[0].mine else "text")
     users = {("you" if run.mine else run.user or "?") for run in runs}
     pen.gap(1).cell(users.pop() if len(users) == 1 else f"{len(users)} users", c.user, "text")
@@ -275,6 +275,11 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
     text = _group_state(runs, board)
     pen.put(cut(text, width - pen.column - 1), "label")
     return pen.line(width, back, f"run:{row.key}")
+
+
+def group_words(runs: tuple[Run, ...]) -> str:
+    """What siblings are called together, with their number."""
+    return runs[0].group_name or f"{runs[0].name} ({len(runs)})"
 
 
 def loss_number(run: Run) -> float | None:

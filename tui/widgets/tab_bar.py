@@ -7,7 +7,7 @@ from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import TAB_WORDS, Looking
-from tui.widgets.run_table import RunRow
+from tui.widgets.run_table import RunRow, group_words
 
 SHORT = {"Processes": "Procs"}
 
@@ -25,7 +25,7 @@ def paint_tabs(board: Board, looking: Looking, row: RunRow | None, entry: GpuEnt
     words = [SHORT.get(word, word) if width < 100 else word for word in TAB_WORDS]
     tabs = sum(width_of(word) + 6 for word in words)
     letter = board.letters.get(row.runs[0].run_id, "") if not row.is_group else "+"
-    name = row.runs[0].name if not row.is_group else f"{row.runs[0].group_name or row.runs[0].name} ({len(row.runs)})"
+    name = row.runs[0].name if not row.is_group else group_words(row.runs)
     room = max(0, width - tabs - width_of(letter) - 5)
     pen.put(letter, "letter").gap(1)
     if room >= 6:
