@@ -18,6 +18,11 @@ MIN_WATCHED_S = 20.0
 SLOW_WATCHED_STEPS = 3
 SLOW_WATCHED_S = 300.0
 """Steps of minutes: three of them say more than waiting for eight."""
+FAST_WATCHED_STEPS = 40
+FAST_WATCHED_S = 2.0
+"""Steps of milliseconds: forty of them are a mean, but no pause has been seen, so the range is wide until `MIN_WATCHED_S`."""
+EARLY_RATIO = 0.3
+"""The least half of the range until then."""
 MIN_SOURCE_STEPS = 2
 FLOOR_RATIO = 0.01
 DRIFT_RATIO = 0.02
@@ -92,6 +97,8 @@ def _too_early(pace: Pace) -> str:
         return ""
     if steps >= SLOW_WATCHED_STEPS and window_s >= SLOW_WATCHED_S:
         return ""
+    if steps >= FAST_WATCHED_STEPS and window_s >= FAST_WATCHED_S:
+        return ""
     return f"watched {steps:.0f} steps in {window_s:.0f} s so far; needs {MIN_WATCHED_STEPS} and {MIN_WATCHED_S:.0f} s"
 
 
@@ -103,4 +110,5 @@ def _half_width(pace: Pace, left: float) -> float:
     drift = DRIFT_RATIO * min(3.0, math.sqrt(left / seen))
     window_s = pace.rate_window_s
     coarse = 0.5 / window_s if window_s else 0.0
-    return math.hypot(spread, drift, FLOOR_RATIO, coarse)
+    early = EARLY_RATIO if pace.rate_clock != "source" and (window_s or 0.0) < MIN_WATCHED_S else 0.0
+    return max(early, math.hypot(spread, drift, FLOOR_RATIO, coarse))

@@ -52,7 +52,8 @@ def test_without_pauses_known_the_step_time_stands_in() -> None:
         ({"total": None, "total_source": "one bar an epoch"}, "one bar an epoch"),
         ({"step_seconds": None, "wall_seconds_per_step": None}, "no step rate"),
         ({"rate_steps": 5.0, "rate_window_s": 30.0}, "watched 5 steps"),
-        ({"rate_steps": 50.0, "rate_window_s": 5.0}, "watched 50 steps in 5 s"),
+        ({"rate_steps": 50.0, "rate_window_s": 1.0}, "watched 50 steps in 1 s"),
+        ({"rate_steps": 20.0, "rate_window_s": 5.0}, "watched 20 steps in 5 s"),
         ({"ended": "killed"}, "ended"),
         ({"rate_clock": "source", "rate_steps": 1.0}, "too few"),
     ],
@@ -78,6 +79,15 @@ def test_a_clock_of_its_own_or_slow_steps_answer_early_but_widely(change: dict[s
     left = remaining(replace(KNOWN, rate_spread_ratio=None, **change)).seconds  # type: ignore[arg-type]
     assert left is not None
     assert left.low <= 0.6 * left.likely
+
+
+def test_many_fast_steps_answer_within_seconds_but_widely() -> None:
+    early = remaining(replace(KNOWN, rate_spread_ratio=0.01, rate_steps=60.0, rate_window_s=2.5)).seconds
+    later = remaining(replace(KNOWN, rate_spread_ratio=0.01, rate_steps=600.0, rate_window_s=25.0)).seconds
+    assert early is not None
+    assert later is not None
+    assert early.low <= 0.7 * early.likely
+    assert later.low >= 0.9 * later.likely
 
 
 def test_a_wild_history_gives_a_wide_range() -> None:
