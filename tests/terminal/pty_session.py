@@ -123,7 +123,13 @@ class PtySession:
     def wait(self, seconds: float) -> int:
         """The exit status; reads meanwhile, as a terminal does."""
         self.read_until(lambda: self.process.poll() is not None, seconds)
-        return self.process.wait(0.1)
+        status = self.process.wait(0.1)
+        while select.select([self.master], [], [], 0.05)[0]:  # what it wrote last is still in the terminal
+            before = len(self.written)
+            self.read(0.01)
+            if len(self.written) == before:
+                break
+        return status
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""
