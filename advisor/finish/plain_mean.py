@@ -20,7 +20,7 @@ SLOW_WATCHED_S = 300.0
 """Steps of minutes: three of them say more than waiting for eight."""
 FAST_WATCHED_STEPS = 40
 FAST_WATCHED_S = 2.0
-"""Steps of milliseconds: forty of them are a mean, but no pause has been seen, so the range is wide until `MIN_WATCHED_S`."""
+"""Steps of milliseconds: forty are a mean, but no pause has been seen, so the range is wide until `MIN_WATCHED_S`."""
 EARLY_RATIO = 0.3
 """The least half of the range until then."""
 MIN_SOURCE_STEPS = 2

@@ -159,5 +159,8 @@ def _nameable(state: RunState) -> Nameable:
 
 
 def _place(run: Run) -> tuple[bool, int, int, float, str]:
+    """Own runs first, the newest on top, because whoever started one wants to see it; others' by what they hold."""
     started_s = run.started_s if run.started_s is not None else run.watched_since_s
-    return not run.mine, _KINDS[run.kind], -len(run.gpu_uuids), started_s, run.run_id
+    if run.mine:
+        return False, _KINDS[run.kind], 0, -started_s, run.run_id
+    return True, _KINDS[run.kind], -len(run.gpu_uuids), started_s, run.run_id

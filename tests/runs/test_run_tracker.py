@@ -309,19 +309,21 @@ def test_a_sweep_shares_a_group_and_a_lone_run_has_none() -> None:
     assert "lr=0e-4" in {run.name for run in tracker.runs() if run.ended is None}
 
 
-def test_own_runs_first_then_training_then_more_gpus_then_older() -> None:
+def test_own_runs_newest_first_then_those_of_others_by_their_gpus() -> None:
     node = Node(
-        process(90, "python train.py --run_name bobs", user="bob", mine=False),
+        process(89, "python train.py --run_name bobs", user="bob", mine=False),
+        process(90, "python train.py --run_name carols", user="carol", mine=False),
         process(100, "python train.py --run_name young"),
         process(101, "python train.py --run_name big"),
         process(102, "vllm serve x/y", "serving"),
         process(103, "python -m ipykernel_launcher", "notebook"),
         process(99, "python train.py --run_name old"),
     )
-    node.on_gpu = {101: ("GPU-1", "GPU-2"), 99: ("GPU-3",), 100: ("GPU-4",)}
+    node.on_gpu = {101: ("GPU-1", "GPU-2"), 99: ("GPU-3",), 100: ("GPU-4",), 90: ("GPU-5",)}
     tracker = tracked(node)
     tracker.update(node.tick())
-    assert [run.name for run in tracker.runs()] == ["big", "old", "young", "notebook project", "vLLM y", "bobs"]
+    own = ["big", "young", "old", "notebook project", "vLLM y"]
+    assert [run.name for run in tracker.runs()] == [*own, "carols", "bobs"]
 
 
 def test_one_process_on_two_gpus_is_one_run_with_both_figures() -> None:
