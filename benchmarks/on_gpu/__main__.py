@@ -12,6 +12,8 @@ from types import FrameType
 
 from benchmarks.on_gpu.study import TOTAL_S, Options, Study
 
+WATCH_S = 3.0
+
 
 def seconds(text: str) -> float:
     """A positive number of seconds from the command line.
@@ -37,16 +39,27 @@ def arguments(argv: list[str] | None = None) -> Options:
     parser.add_argument("--gpu", type=int, help="measure the GPU of this index; by default the first free one")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has torch, for the trainings")
     given = parser.parse_args(argv)
-    return Options(given.out, given.seconds_per_part, min(given.seconds, TOTAL_S), given.gpu, given.python)
+    short = given.seconds_per_part
+    return Options(
+        given.out,
+        seconds_per_part=short,
+        total_s=min(given.seconds, TOTAL_S),
+        gpu=given.gpu,
+        python=given.python,
+        watch_s=WATCH_S if short is None else min(WATCH_S, short / 20),  # some twenty checks watch something
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run it; the exit status: 0, 1 where a part did not come to its end, 2 where there is nothing to measure."""
     options = arguments(argv)
-    signal.signal(signal.SIGTERM, _asked)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _asked)
     study = Study(options)
     try:
         status = study.run()
+    except KeyboardInterrupt:
+        study.sentence, status = "It was interrupted before there was anything to report.", 1
     except OSError as error:
         study.sentence, status = f"{error.filename or options.out}: {error.strerror}.", 2
     if study.sentence:
@@ -54,7 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     elif study.report is not None:
         for part, sentence in study.report.troubles():
             print(f"{part}: {sentence}")
-        print(f"Written: report.md, report.json and the recording, in {options.out}")
+        print(f"Written in {options.out}: {', '.join(study.written())}")
     if study.is_hung:
         # A thread that hangs in the driver would keep the interpreter from ending.
         sys.stdout.flush()

@@ -91,6 +91,7 @@ class StreamFilter:
         self._names = names
         self._is_root = is_root
         self._ours: set[ProcessIdentity] = set()
+        self._roots: dict[int, ProcessIdentity] = {}
 
     def filtered(self, message: Message) -> Message | None:
         """The message as it may be kept; `None` when nothing of it may."""
@@ -100,7 +101,11 @@ class StreamFilter:
         return msgspec.convert(self._names.value(msgspec.to_builtins(kept)), type=Message)  # type: ignore[no-any-return]
 
     def _is_ours(self, process: ProcessIdentity | None) -> bool:
-        return process is not None and (process in self._ours or self._is_root(process.pid))
+        if process is None:
+            return False
+        if self._is_root(process.pid):  # whoever gets this pid later is another process
+            return self._roots.setdefault(process.pid, process) == process
+        return process in self._ours
 
     def _kept(self, message: Message) -> Message | None:
         if isinstance(message, Hello):

@@ -49,13 +49,14 @@ def _read(target: Target, keys: list[Key], deadline: Deadline) -> dict[Key, Row]
     """Every field once, in batches. The driver's success for a batch says nothing of its parts."""
     found: dict[Key, Row] = {}
     trouble: Refusal | None = None
-    for start in range(0, len(keys), BATCH):
-        if deadline.is_over:
-            break
-        part = keys[start : start + BATCH]
+    parts = [keys[start : start + BATCH] for start in range(0, len(keys), BATCH)]
+    while parts and not deadline.is_over:
+        part = parts.pop(0)
         answer = target.call("nvmlDeviceGetFieldValues", part)
         if isinstance(answer, Refusal):
             trouble = answer
+            if len(part) > 1:  # one of them may have spoilt it for the others
+                parts = [*([key] for key in part), *parts]
             continue
         now_us = time.time() * 1e6
         found.update((key, _row(value, now_us)) for key, value in zip(part, answer, strict=True))

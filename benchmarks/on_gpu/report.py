@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.on_gpu.anonymous import Names
 from benchmarks.on_gpu.parts import PartResult, Row
+from monitor.nvml.metrics import ALL_LINKS
 
 SCHEMA = "traintop.on_gpu/1"
 SLOWEST = 12
@@ -95,13 +96,13 @@ def _machine(rows: list[Row]) -> str:
     handles = ", ".join(f"{row['handle_ms']} ms" for row in gpus if "handle_ms" in row)
     opened = next((row["took_ms"] for row in rows if "took_ms" in row), None)
     refused = [f"\n\nGPU {row['index']}: {row['refused']}" for row in gpus if "refused" in row]
-    text = f"{', '.join(listed)}.\n\n{len(gpus)} GPUs. Opening the library took {_cell(opened)} ms, handles {handles}."
+    text = f"{', '.join(listed)}.\n\nGPUs: {len(gpus)}. Opening the library took {_cell(opened)} ms, handles {handles}."
     return text + "".join(refused)
 
 
 def _troubles(troubles: list[tuple[str, str]]) -> str:
     lines = [f"- {part}: {sentence}" for part, sentence in troubles]
-    return "## What did not come to its end\n\n" + ("\n".join(lines) if lines else "Nothing.")
+    return "## What is missing here, and why\n\n" + ("\n".join(lines) if lines else "Nothing.")
 
 
 def _checks(rows: list[Row]) -> str:
@@ -154,16 +155,20 @@ def _buffers(title: str, rows: list[Row]) -> str:
     return f"## {title}\n\n" + _table(("buffer", "samples", "span s", "apart ms", "newest ms ago", "values"), table)
 
 
+def _field_name(row: Row) -> str:
+    return str(row["field"]) + ("" if not row["scope"] else " all links" if row["scope"] == ALL_LINKS else " module")
+
+
 def _fields(rows: list[Row]) -> str:
     if not rows:
         return ""
     answered = [row for row in rows if "field" in row]
     slow = sorted(answered, key=lambda row: -row["latency_us"])[:5]
-    moving = [f"{row['field']} ({row['change_per_s']:g}/s)" for row in answered if row["change_per_s"]]
+    moving = [f"{_field_name(row)} ({row['change_per_s']:g}/s)" for row in answered if row["change_per_s"]]
     refused: Row = next((row["refused_ids_by_code"] for row in rows if "refused_ids_by_code" in row), {})
-    dearest = ", ".join(f"{row['field']}: {row['latency_us']} µs" for row in slow)
+    dearest = ", ".join(f"{_field_name(row)}: {row['latency_us']} µs" for row in slow)
     lines = [
-        f"{len(answered)} answer: {', '.join(str(row['field']) for row in answered)}.",
+        f"{len(answered)} answer: {', '.join(map(_field_name, answered))}.",
         f"Dearest by the driver's own count: {dearest}.",
         f"Moving: {', '.join(moving) or 'none'}.",
         *(f"Code {code}: {len(ids)} fields." for code, ids in refused.items()),

@@ -88,7 +88,7 @@ class Sessions:
         tail = training.tail()
         ran_out = any(OUT_OF_MEMORY in line for line in tail)
         meant_to = session.grow_to > 1
-        if not ended_itself or (meant_to and not self._torch.cuda):
+        if not ended_itself or (session.grow_to and not self._torch.cuda):
             verdict = "unknown"
         elif meant_to:
             verdict = "holds" if ran_out else "differs"

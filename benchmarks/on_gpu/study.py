@@ -35,6 +35,7 @@ LOAD_REPETITIONS = 30
 TORCH_LIMIT_S = 60.0
 OPENING_LIMIT_S = 30.0
 RECORDING = "recording.traintop"
+FILES = ("report.md", "report.json", RECORDING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,15 +50,12 @@ class Options:
     sessions: tuple[Session, ...] = SESSIONS
     sizes: tuple[str, ...] | None = None
     """Arguments of the trainings; by default small ones where torch finds no GPU."""
+    watch_s: float = 3.0
+    """How long a check watches a figure."""
 
     def limit_s(self, usual_s: float) -> float:
         """The limit of one part."""
         return usual_s if self.seconds_per_part is None else min(usual_s, self.seconds_per_part)
-
-    @property
-    def watch_s(self) -> float:
-        """How long a check watches a figure."""
-        return min(3.0, self.limit_s(60.0) / 10)
 
 
 class Study:
@@ -85,9 +83,11 @@ class Study:
         self.is_hung = opening.is_hung
         target = self._opening.target
         if target is None:
-            self.sentence = opening.trouble or self._opening.sentence
+            hung = f"The driver cannot be opened. {opening.trouble}"
+            self.sentence = hung if opening.trouble else self._opening.sentence
             return 2
         self._options.out.mkdir(parents=True, exist_ok=True)
+        (self._options.out / RECORDING).unlink(missing_ok=True)  # of an earlier run
         with tempfile.TemporaryDirectory(prefix="on_gpu_", ignore_cleanup_errors=True) as folder:
             names = names_of_this_machine(str(CHECKOUT), folder)
             self.report = Report(self._options.out, names, target.name)
@@ -97,12 +97,18 @@ class Study:
                 self._trainings(target, names, Path(folder))
             except KeyboardInterrupt:
                 self.report.interrupted = True
+            except Exception as error:
+                self._note(PartResult("trainings", [], trouble=failure_sentence(error)))
             finally:
                 self.report.took_s = round(time.monotonic() - self._begun_s, 1)
                 self.report.write()
                 if not self.is_hung:
                     self._opening.close()
         return 1 if self.report.troubles() else 0
+
+    def written(self) -> tuple[str, ...]:
+        """Names of the files that there are now."""
+        return tuple(name for name in FILES if (self._options.out / name).exists())
 
     # -- The driver --------------------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class Opening:
 
     def __init__(self, machine: Machine | None = None, index: int | None = None) -> None:
         self.target: Target | None = None
-        self.sentence = "The driver did not answer when it was opened."
+        self.sentence = "The driver was not opened."
         self.is_released = False
         self._machine = machine or Machine()
         self._index = index
