@@ -21,6 +21,7 @@ from monitor.types.identity import ProcessIdentity
 from monitor.types.steps import StepEvent
 
 MAX_FILES = 256
+MAX_OVER = 32
 MAX_FILES_A_PROCESS = 12
 MAX_REFUSALS = 64
 FIRST_EVENTS = 48
@@ -71,6 +72,8 @@ class OpenFilesWay:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._followed: dict[_Key, _Followed] = {}
+        self._over: dict[_Key, _Followed] = {}
+        """Of processes that are gone, so that their last words can still be asked for."""
         self._tees: dict[tuple[ProcessIdentity, str], tuple[float, list[tuple[int, OpenFile]]]] = {}
         self._owners: dict[tuple[int, int], _Key] = {}
         self._next = 0
@@ -81,6 +84,9 @@ class OpenFilesWay:
         events: list[StepEvent] = []
         for key, followed in gone:
             events.extend(self._look(key, followed, last=True))
+            self._over[key] = followed
+        while len(self._over) > MAX_OVER:
+            del self._over[next(iter(self._over))]
         self._owners = {file: key for file, key in self._owners.items() if self._follows(key, file)}
         keys = list(self._followed)
         for offset in range(len(keys)):
@@ -97,7 +103,7 @@ class OpenFilesWay:
         """The followed texts of a process, the latest changed last."""
         texts = [
             Written(where=f.where, ring=f.ring, skipped_bytes=f.skipped_bytes, changed_s=f.changed_s)
-            for (identity, _, _), f in self._followed.items()
+            for (identity, _, _), f in (*self._over.items(), *self._followed.items())
             if identity == process and f.changed_s > 0
         ]
         return sorted(texts, key=lambda text: text.changed_s)

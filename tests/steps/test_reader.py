@@ -194,6 +194,17 @@ def test_the_last_words_of_a_process_that_is_gone_are_still_read(log: Path) -> N
     holder.end()
     assert [event.ended for event in reader.read(())] == ["finished"]
     assert reader.read(()) == ()
+    assert reader.tail(facts[0].process, 1024).lines == ("step 1 loss 3", "Training complete")
+
+
+def test_the_message_of_an_error_is_its_evidence_not_the_line_of_code(writer: Writer, log: Path) -> None:
+    reader = StepReader(SystemClock())
+    _append(log, "Traceback (most recent call last):\n    if full: raise RuntimeError('CUDA out of memory')\n")
+    _append(log, "RuntimeError: CUDA out of memory\n")
+    events = reader.read((writer.facts(),))
+    assert [event.evidence for event in events if event.ended == "out_of_memory"] == [
+        "RuntimeError: CUDA out of memory"
+    ]
 
 
 def test_a_reused_pid_is_another_process(writer: Writer) -> None:

@@ -58,6 +58,8 @@ _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
 )
+_SOURCE_LINE = re.compile(r"(?:^|[:;] )raise \w")
+"""A traceback quotes the code that raised; the message itself follows and is the better evidence."""
 
 
 class EndingsFormat:
@@ -76,6 +78,8 @@ class EndingsFormat:
         lower = line.text.lower()
         if lower.endswith("]") or not any(hint in lower for hint in _HINTS):  # bars end so, by the thousand
             self._ignored = False
+            return ()
+        if _SOURCE_LINE.search(line.text.strip()):
             return ()
         how = next((how for how, pattern in _ENDINGS if pattern.search(line.text)), None)
         if how is None or (how == "error" and self._ignored):
