@@ -10,10 +10,10 @@ from monitor.types.gpu import EccCounts, GpmActivity, XidEvent
 from monitor.types.messages import Text
 from monitor.types.record import Missing
 from monitor.types.run import Run
-from tests.tui import scenes
+from tests.tui import parts, scenes
 from tui.app.options import LiveOptions
 from tui.screens.detail_panel import paint_detail
-from tui.view import View
+from tui.view import View, ViewBuilder
 from tui.widgets.board import Board, Letters, build_board
 from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.looking import TABS, Looking
@@ -79,9 +79,9 @@ def test_advice_inside_a_container_gives_the_hint_once() -> None:
 def test_memory_tells_whose_bytes_they_are() -> None:
     view = scenes.view_of("eight")
     board = board_of(view)
-    parts = {name: size for name, size, _ in memory_parts(board, view.runs[0], board.gpus[0])}
-    assert parts["this run"] == pytest.approx(73.9 * scenes.GIB, abs=2)
-    assert set(parts) == {"this run", "in use, no process named", "kept by the driver", "free"}
+    sizes = {name: size for name, size, _ in memory_parts(board, view.runs[0], board.gpus[0])}
+    assert sizes["this run"] == pytest.approx(73.9 * parts.GIB, abs=2)
+    assert set(sizes) == {"this run", "in use, no process named", "kept by the driver", "free"}
     text = "\n".join(tab(view, "memory"))
     assert "GPU 0, the fullest of 0–6" in text
     assert "highest sampled 74.9 GiB" in text
@@ -165,7 +165,7 @@ def test_a_gpus_errors_and_activity() -> None:
     assert view.snapshot is not None
     sample = msgspec.structs.replace(
         view.snapshot.gpus[0],
-        xids=(XidEvent(xid=79, seen_s=scenes.NOW_S - 60),),
+        xids=(XidEvent(xid=79, seen_s=parts.NOW_S - 60),),
         ecc=EccCounts(enabled=True, corrected_volatile=2, uncorrected_volatile=1, remap_pending=True),
         gpm=GpmActivity(sm_util_ratio=0.8, sm_occupancy_ratio=0.4, tensor_ratio=0.3, dram_ratio=0.5),
         missing=(Missing(field="fan_ratio", reason="not_supported"),),
@@ -203,3 +203,19 @@ def test_scrolling_reaches_the_end() -> None:
     assert first[-1].text.strip().startswith("+")
     last, _ = paint_detail(board, Looking(detail_top=most), row, None, 60, 4, LiveOptions())
     assert "later version" in last[-1].text
+
+
+@pytest.mark.parametrize("name", list(scenes.SCENES))
+def test_every_scene_goes_through_the_real_reducers(name: str) -> None:
+    builder = ViewBuilder()
+    for message in scenes.scene(name).messages():
+        builder.update(message)
+    board = board_of(builder.view())
+    rows = run_rows(board, Looking())
+    assert len(board.gpus) == len(scenes.scene(name).hello.gpus)
+    if name not in ("containers", "no_driver"):
+        assert rows, "facts of kind training make runs"
+    for number in range(len(TABS)):
+        for row in rows:
+            lines, _ = paint_detail(board, Looking(tab=number), row, None, 100, 20, LiveOptions())
+            assert lines

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.messages import Snapshot, SourceTiming
-from tests.tui import scenes
+from tests.tui import parts, scenes
 from tui.view import View
 from tui.widgets.board import Board, Letters, build_board
 from tui.widgets.gpu_panel import paint_gpus
@@ -97,9 +97,9 @@ def test_one_gpu_gets_a_card_with_charts_and_an_axis() -> None:
 
 
 def test_four_digit_watts_and_a_fan_above_100_stay_aligned() -> None:
-    card = scenes.gpu(0)
-    plain = scenes.busy(card, 5)
-    big = scenes.busy(card, 5, power_w=1180.0, power_limit_w=1400.0, fan_ratio=1.12, temperature_c=101.0)
+    card = parts.gpu(0)
+    plain = parts.busy(card, 5)
+    big = parts.busy(card, 5, power_w=1180.0, power_limit_w=1400.0, fan_ratio=1.12, temperature_c=101.0)
     view = scenes.view_of("eight")
     rows = [text_of(with_samples(view, sample, identities=(card,)), width=120, room=4)[1] for sample in (plain, big)]
     assert "1180/1400" in rows[1]
@@ -110,19 +110,19 @@ def test_four_digit_watts_and_a_fan_above_100_stay_aligned() -> None:
 
 
 def test_unknown_figures_are_dashes_never_zero() -> None:
-    card = scenes.gpu(0)
+    card = parts.gpu(0)
     row = text_of(with_samples(scenes.view_of("eight"), GpuSample(uuid=card.uuid), identities=(card,)), room=4)[1]
     assert "0%" not in row
     assert row.count("–") >= 3
 
 
 def test_mig_instances_stand_under_their_parent() -> None:
-    parent = msgspec.structs.replace(scenes.gpu(0), mig_enabled=True)
+    parent = msgspec.structs.replace(parts.gpu(0), mig_enabled=True)
     part = GpuIdentity(
-        uuid="MIG-1", index=0, name="H100 MIG 1g.10gb", memory_total_bytes=10 * scenes.GIB, mig_parent_uuid=parent.uuid
+        uuid="MIG-1", index=0, name="H100 MIG 1g.10gb", memory_total_bytes=10 * parts.GIB, mig_parent_uuid=parent.uuid
     )
     view = with_samples(
-        scenes.view_of("eight"), scenes.busy(parent, 99), scenes.busy(part, 99, used_gib=8.0), identities=(parent, part)
+        scenes.view_of("eight"), parts.busy(parent, 99), parts.busy(part, 99, used_gib=8.0), identities=(parent, part)
     )
     lines = text_of(view, room=4)
     assert "split into MIG instances" in lines[1]
@@ -131,8 +131,8 @@ def test_mig_instances_stand_under_their_parent() -> None:
 
 
 def test_unified_memory_is_marked() -> None:
-    card = msgspec.structs.replace(scenes.gpu(0, "NVIDIA GB10"), unified_memory=True)
-    view = with_samples(scenes.view_of("eight"), scenes.busy(card, 5), identities=(card,))
+    card = msgspec.structs.replace(parts.gpu(0, "NVIDIA GB10"), unified_memory=True)
+    view = with_samples(scenes.view_of("eight"), parts.busy(card, 5), identities=(card,))
     assert "shared with the CPU" in text_of(view, room=4)[1]
 
 
@@ -147,7 +147,7 @@ def test_a_choice_of_gpus_hides_the_others() -> None:
     view = scenes.view_of("eight")
     assert [row.label for row in board_of(view, ("0", "6")).gpus] == ["0", "6"]
     assert len(board_of(view, ("mine",)).gpus) == 7
-    uuid = scenes.gpu(3).uuid
+    uuid = parts.gpu(3).uuid
     assert [row.label for row in board_of(view, (uuid,)).gpus] == ["3"]
 
 

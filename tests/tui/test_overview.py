@@ -6,7 +6,7 @@ import pytest
 
 from monitor.types.messages import Bye
 from monitor.types.requests import Release, Tail, Watch
-from tests.tui import scenes
+from tests.tui import parts, scenes
 from tests.tui.apps import app_of, panel_text, show, source_of
 from tui.app.feed import ViewReady
 from tui.screens.confirm import ConfirmScreen
@@ -85,10 +85,10 @@ async def test_the_agent_is_asked_only_for_what_is_shown() -> None:
         await show(pilot, "eight")
         assert len(sent) == 1, "asked once, not each tick"
         await pilot.press("5")
-        process = scenes.process(4711)
+        process = parts.process(4711)
         assert sent[1:] == [Watch(view="log"), Tail(process=process, max_bytes=32768)]
         await pilot.press("shift+tab")
-        uuid = scenes.gpu(0).uuid
+        uuid = parts.gpu(0).uuid
         assert sent[3:] == [Watch(view="gpu", gpu_uuids=(uuid,)), Tail(process=process, max_bytes=0)]
         await pilot.press("1")
         assert sent[-1] == Watch(view="overview")
@@ -133,7 +133,7 @@ async def test_the_cursor_stays_on_its_run_when_lines_come_and_go() -> None:
         await show(pilot, view)
         await pilot.press("down", "down")
         assert app.overview.looking.run == "run-921"
-        await show(pilot, replace(view, runs=(scenes.run("newcomer", (77,), mine=True), *view.runs)))
+        await show(pilot, replace(view, runs=(parts.run("newcomer", (77,), mine=True), *view.runs)))
         assert app.overview.looking.run == "run-921"
         await show(pilot, replace(view, runs=tuple(run for run in view.runs if run.run_id != "run-901")))
         assert app.overview.looking.run == "run-921"

@@ -6,12 +6,14 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
+from monitor.types.record import Range
 from monitor.types.run import Run
 from monitor.types.steps import StepValue
-from tests.tui import scenes
+from tests.tui import parts, scenes
 from tui.view import View
 from tui.widgets.board import Board, Letters, build_board
 from tui.widgets.looking import SORTS, Looking
+from tui.widgets.run_figures import finish_words, left_words
 from tui.widgets.run_table import fitting, paint_runs, run_rows
 
 
@@ -26,7 +28,7 @@ def painted(view: View, looking: Looking | None = None, width: int = 120, room: 
 
 def many(count: int) -> View:
     runs = tuple(
-        scenes.run(f"run-{n:02d}", (3000 + n,), user="bob" if n % 2 else "ada", mine=n == 5) for n in range(count)
+        parts.run(f"run-{n:02d}", (3000 + n,), user="bob" if n % 2 else "ada", mine=n == 5) for n in range(count)
     )
     return replace(scenes.view_of("eight"), runs=runs)
 
@@ -117,7 +119,7 @@ def test_a_loss_that_is_nan_is_said() -> None:
 
 
 def test_unknown_is_a_dash() -> None:
-    view = replace(scenes.view_of("one"), runs=(scenes.run("fresh", (1,), phase="starting"),), assessments={})
+    view = replace(scenes.view_of("one"), runs=(parts.run("fresh", (1,), phase="starting"),), assessments={})
     line = painted(view)[1]
     assert line.count("–") >= 5
     assert "starting" in line
@@ -157,3 +159,28 @@ def test_a_run_is_immutable_data() -> None:
     with pytest.raises(AttributeError):
         scenes.view_of("one").runs[0].name = "x"  # type: ignore[misc]
     assert isinstance(scenes.view_of("one").runs[0], Run)
+
+
+def test_time_left_in_few_letters() -> None:
+    words = {9: "9 s", 59.6: "1 min", 3540: "59 min", 9600: "2 h 40", 54_000: "15 h", 210_000: "58 h", 450_000: "5.2 d"}
+    assert {seconds: left_words(seconds) for seconds in words} == words
+    assert left_words(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("low_h", "high_h", "words"),
+    [
+        (0.5, 0.505, "14:32"),
+        (1, 2, "15:02–16:02"),
+        (9, 11, "23:02–Tue 01:02"),
+        (15, 16, "Tue 05:02–06:02"),
+        (40, 50, "Wed 06:02–16:02"),
+        (40, 60, "Wed 06–Thu 02 h"),
+        (200, 240, "10 Mar–12 Mar"),
+    ],
+)
+def test_a_finish_fits_its_column(low_h: float, high_h: float, words: str) -> None:
+    low, high = parts.NOW_S + low_h * 3600, parts.NOW_S + high_h * 3600
+    board = board_of(scenes.view_of("eight"))
+    assert finish_words(Range(low=low, likely=low, high=high), board) == words
+    assert cell_len(words) <= 15

@@ -13,7 +13,7 @@ import pytest
 from monitor.types.identity import ProcessIdentity
 from monitor.types.process import Pairing
 from monitor.types.run import RunMember
-from tests.tui import scenes
+from tests.tui import parts, scenes
 from tests.tui.apps import app_of, panel_text, show
 from tui.app.signals import SignalTarget, ThisHost, refusal, send, start_ticks, target_of, this_host
 from tui.screens.confirm import ConfirmScreen, paint_question
@@ -174,7 +174,7 @@ async def test_the_whole_way_from_the_key_to_the_process(child: subprocess.Popen
     assert view.hello is not None
     hello = msgspec.structs.replace(view.hello, boot_id=here.boot_id, pid_namespace=here.pid_namespace)
     facts = msgspec.structs.replace(
-        scenes.facts_of(child.pid, "ada", ("sleep",), mine=True), process=process, uid=here.uid
+        parts.facts_of(child.pid, "ada", ("sleep",), mine=True), process=process, uid=here.uid
     )
     run = msgspec.structs.replace(view.runs[0], members=(RunMember(process=process, role="trainer"),))
     app = app_of(allow_signals=True)

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
+from tui.screens.host import host_of
 from tui.theme.palette import Palette
 from tui.widgets.ink import Line, Pen
 from tui.widgets.line_panel import LinePanel
@@ -31,7 +32,7 @@ class CopyScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Show the text and free the mouse."""
-        self.app.hold_mouse(False)  # type: ignore[attr-defined]
+        host_of(self).hold_mouse(False)
         self._show()
 
     def on_resize(self) -> None:
@@ -47,5 +48,5 @@ class CopyScreen(ModalScreen[None]):
 
     def action_leave(self) -> None:
         """Back to the overview."""
-        self.app.hold_mouse(True)  # type: ignore[attr-defined]
+        host_of(self).hold_mouse(True)
         self.dismiss()

@@ -46,11 +46,13 @@ def columns_for(width: int, *, folded: bool) -> GpuColumns:
     """What fits, the history growing with the width."""
     wide = 2 if folded else 0  # ranges take more room than numbers
     if width < 100:
-        columns = GpuColumns(3 + 2 * wide, 6, 5 + wide, 0, 8, 11, 0, 4 + 2 * wide, False, 4 + wide, 0, 7, 0)
+        columns = GpuColumns(3 + 2 * wide, 6, 5 + wide, 0, 8, 12, 0, 4 + 2 * wide, False, 4 + wide, 0, 7, 0)
     elif width < 150:
-        columns = GpuColumns(3 + 2 * wide, 8, 5 + wide, 0, 12, 11, 5, 9 + 2 * wide, True, 4 + wide, 5 + 2 * wide, 7, 0)
+        columns = GpuColumns(
+            3 + 2 * wide, 8, 5 + wide, 0, 12, 12, 5, 9 + 2 * wide, True, 4 + wide, 0 if folded else 5, 7, 0
+        )
     else:
-        columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 11, 5, 9 + 2 * wide, True, 4 + wide, 6 + 2 * wide, 7, 0)
+        columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 12, 5, 9 + 2 * wide, True, 4 + wide, 6 + 2 * wide, 7, 0)
     spare = width - _used(columns)
     run = min(28, max(8, spare * 3 // 7)) if width >= 100 else min(16, max(6, spare * 3 // 5))
     history = spare - run - 2

@@ -6,7 +6,7 @@ from monitor.types.process import ProcessSample
 from monitor.types.run import Run, RunMember
 from tui import figures
 from tui.widgets.board import Board
-from tui.widgets.ink import Line, Pen, cut, plain
+from tui.widgets.ink import Line, Pen, cut, plain, wrapped
 from tui.widgets.looking import Looking
 
 STATES = {"R": "running", "S": "sleeping", "D": "waits for disk", "T": "stopped", "Z": "zombie", "I": "idle"}
@@ -113,6 +113,8 @@ def _facts_lines(board: Board, member: RunMember, width: int, show_arguments: bo
     if (facts.mine or show_arguments) and facts.cwd:
         parts.append(f"in {facts.cwd}")
     lines = [plain(" · ".join(parts), width, "label", 2)]
+    if facts.mine or show_arguments:
+        lines += wrapped(" ".join(facts.argv) or facts.name, width, "text", 2, most=6)
     if not (facts.mine or show_arguments):
         lines.append(plain("Arguments of other users are hidden; --show-arguments shows them.", width, "note", 2))
     return lines

@@ -44,7 +44,7 @@ UNITS = {
 
 
 def left_words(seconds: float | None) -> str:
-    """Time left in few letters: "42 s", "57 min", "2 h 40", "15 h", "3 d 4 h"."""
+    """Time left in few letters: "42 s", "57 min", "2 h 40", "15 h", "5.2 d"."""
     if seconds is None:
         return "–"
     if seconds < 59.5:
@@ -55,21 +55,26 @@ def left_words(seconds: float | None) -> str:
     if minutes < 600:
         return f"{minutes // 60} h {minutes % 60:02d}"
     hours = round(minutes / 60)
-    return f"{hours} h" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+    return f"{hours} h" if hours < 100 else f"{hours / 24:.1f} d"
 
 
 def finish_words(finish_s: Range | None, board: Board) -> str:
-    """Like "Tue 04:30–05:40": the weekday once where both ends share it; one time where they agree."""
+    """Like "Tue 04:30–05:40", the day once; over more than a day in hours, "Wed 21–Thu 02 h"; over weeks in days."""
     if finish_s is None:
         return "–"
     low = figures.clock(finish_s.low, board.utc_offset_s, board.now_s)
     high = figures.clock(finish_s.high, board.utc_offset_s, board.now_s)
     if low == high:
         return low
-    head = low.rsplit(" ", 1)[0] + " "
-    if " " in low and high.startswith(head):
-        high = high[len(head) :]
-    return f"{low}–{high}"
+    low_day, _, low_time = low.rpartition(" ")
+    high_day, _, high_time = high.rpartition(" ")
+    if low_day == high_day:
+        return f"{low}–{high_time}"
+    if not low_day:
+        return f"{low}–{high}"
+    if len(low_day) == len(high_day) == 3:
+        return f"{low_day} {low_time[:2]}–{high_day} {high_time[:2]} h"
+    return f"{low_day}–{high_day or high}"
 
 
 def state_words(run: Run, board: Board) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from tui.widgets.ink import Line, Pen, cut, wrapped
 from tui.widgets.looking import Looking
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, value_of
 
-CHART_MOST = 18
+CHART_MOST = 24
 
 
 def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
