@@ -38,6 +38,11 @@ def arguments(argv: list[str] | None = None) -> Options:
     parser.add_argument("--seconds", type=seconds, default=TOTAL_S, help="end after so long (%(default)s)")
     parser.add_argument("--gpu", type=int, help="measure the GPU of this index; by default the first free one")
     parser.add_argument("--python", default=sys.executable, help="an interpreter that has torch, for the trainings")
+    parser.add_argument(
+        "--share",
+        action="store_true",
+        help="train on a GPU in use too (a screen hangs on it), without filling it",
+    )
     given = parser.parse_args(argv)
     short = given.seconds_per_part
     return Options(
@@ -46,6 +51,7 @@ def arguments(argv: list[str] | None = None) -> Options:
         total_s=min(given.seconds, TOTAL_S),
         gpu=given.gpu,
         python=given.python,
+        share=given.share,
         watch_s=WATCH_S if short is None else min(WATCH_S, short / 20),  # some twenty checks watch something
     )
 

@@ -52,6 +52,8 @@ class Options:
     """Arguments of the trainings; by default small ones where torch finds no GPU."""
     watch_s: float = 3.0
     """How long a check watches a figure."""
+    share: bool = False
+    """Train beside others too, as on a desktop whose screen hangs on its only GPU, without filling the memory."""
 
     def limit_s(self, usual_s: float) -> float:
         """The limit of one part."""
@@ -100,8 +102,7 @@ class Study:
             except Exception as error:
                 self._note(PartResult("trainings", [], trouble=failure_sentence(error)))
             finally:
-                self.report.took_s = round(time.monotonic() - self._begun_s, 1)
-                self.report.write()
+                self._write()
                 if not self.is_hung:
                     self._opening.close()
         return 1 if self.report.troubles() else 0
@@ -155,19 +156,24 @@ class Study:
             return
         names.add_paths((prefix, INTERPRETER) for prefix in torch.prefixes)
         self._note(PartResult("torch", [{"what": "torch", **_without_prefixes(torch)}], trouble=_no_cuda(torch)))
-        refusal = self._refusal_to_train(target) if torch.cuda else ""
+        chosen, refusal = options.sessions, self._refusal_to_train(target) if torch.cuda else ""
         if refusal:
-            self._note(PartResult("trainings", [], trouble=f"They were left out. {refusal}"))
+            chosen = tuple(session for session in chosen if options.share and not session.grow_to)
+            which = "Those that fill the memory" if chosen else "They"
+            self._note(PartResult("free GPU", [], trouble=f"{which} were left out. {refusal}"))
+        if not chosen:
             return
         path = str(options.out / RECORDING)
         capture = Capture(path, names, interval_s=1.0, gpu_uuid=target.uuid)
         capture.start()
         try:
-            self._sessions(target, torch, capture, folder)
+            self._sessions(target, torch, capture, folder, chosen)
         finally:
             self._note_recording(capture.close(), path)
 
-    def _sessions(self, target: Target, torch: Torch, capture: Capture, folder: Path) -> None:
+    def _sessions(
+        self, target: Target, torch: Torch, capture: Capture, folder: Path, chosen: tuple[Session, ...]
+    ) -> None:
         options = self._options
         sizes = options.sizes if options.sizes is not None else () if torch.cuda else SMALL
 
@@ -179,21 +185,20 @@ class Study:
 
         sessions = Sessions(capture, torch, options.python, target.uuid, folder, sizes, under_load)
         result = PartResult("trainings", [])
+        self._note(result)
         begun_s = time.monotonic()
         troubles: list[str] = []
-        for session in options.sessions:
+        for session in chosen:
             self._say(f"training: {session.name} …")
             try:
                 row = sessions.run(session, self._deadline, options.limit_s(session.seconds))
+                result.rows.append(row)
+                troubles += [f"{session.name} was left out: the time was up."] if "left_out" in row else []
             except Exception as error:
                 troubles.append(f"{session.name}: {failure_sentence(error)}")
-                continue
-            result.rows.append(row)
-            if "left_out" in row:
-                troubles.append(f"{session.name} was left out: the time was up.")
-        result.took_s = round(time.monotonic() - begun_s, 2)
-        result.trouble = " ".join(troubles)
-        self._note(result)
+            result.took_s = round(time.monotonic() - begun_s, 2)
+            result.trouble = " ".join(troubles)
+            self._write()
 
     def _refusal_to_train(self, target: Target) -> str:
         """Why no training may be started: somebody works on the GPU, and running out of memory would hit him too."""
@@ -225,6 +230,10 @@ class Study:
         """Keep a result, and write what there is so far: a machine may well be taken away in the middle."""
         assert self.report is not None
         self.report.parts.append(result)
+        self._write()
+
+    def _write(self) -> None:
+        assert self.report is not None
         self.report.took_s = round(time.monotonic() - self._begun_s, 1)
         self.report.write()
 

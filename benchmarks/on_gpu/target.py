@@ -83,6 +83,7 @@ class Opening:
             self.sentence = f"The driver does not say how many GPUs it has: {count.sentence}"
             return
         handles: dict[int, Handle] = {}
+        refusal = ""
         candidates: list[tuple[bool, Target]] = []
         for index in range(min(int(count), 64)):
             begun_s = time.perf_counter()
@@ -90,6 +91,7 @@ class Opening:
             took_ms = _ms_since(begun_s)
             uuid = handle if isinstance(handle, Refusal) else read_uuid(caller, handle)
             if isinstance(uuid, Refusal):
+                refusal = f"No GPU answers. {uuid.sentence}"
                 yield {"what": "a GPU", "index": index, "refused": uuid.sentence}
                 continue
             name = caller.call("nvmlDeviceGetName", handle)
@@ -100,11 +102,10 @@ class Opening:
             if self._index is None or self._index == index:
                 candidates.append((bool(busy), Target(caller, self._machine, handle, index, uuid, text)))
         if not candidates:
-            self.sentence = (
-                "The NVIDIA driver works but offers no GPU here."
-                if self._index is None
-                else f"There is no GPU {self._index} here that answers."
-            )
+            if self._index is not None:
+                self.sentence = f"There is no GPU {self._index} here that answers."
+            else:
+                self.sentence = refusal or "The NVIDIA driver works but offers no GPU here."
             return
         chosen = min(candidates, key=lambda candidate: (candidate[0], candidate[1].index))[1]
         others = tuple(handle for index, handle in handles.items() if index != chosen.index)
@@ -119,6 +120,8 @@ def occupied(caller: Caller, handle: Handle, machine: Machine) -> str:
     listed = ProcessLister(caller, machine.pid_max()).read(handle, memory.values.get("memory_total_bytes"), 0.0)
     if listed.claims:
         return f"{len(listed.claims)} processes are on it."
+    if listed.refusal is not None:
+        return f"Its processes cannot be listed. {listed.refusal.sentence}"
     used = memory.values.get("memory_used_bytes")
     if used is None:
         return "The driver does not say how much of its memory is in use."

@@ -23,7 +23,7 @@ from benchmarks.on_gpu.__main__ import main
 from benchmarks.on_gpu.answers import plain
 from benchmarks.on_gpu.parts import Deadline, Measure, PartResult, Row, run_part
 from benchmarks.on_gpu.study import CHECKS, RECORDING, Options, Study
-from benchmarks.on_gpu.target import Opening, Target
+from benchmarks.on_gpu.target import Opening, Target, occupied
 from benchmarks.on_gpu.training_process import SMALL, Session, Torch, find_torch
 from monitor.clock import SystemClock
 from monitor.nvml.driver import Driver
@@ -123,7 +123,7 @@ def test_everything_is_measured_trained_and_recorded(tmp_path: Path, monkeypatch
     monkeypatch.setattr(study, "find_torch", find_torch_with_gpu)
     monkeypatch.setattr(sessions, "AFTER_S", 1.5)
     out = tmp_path / "out"
-    session = Session("bf16", "bf16", 2.5)
+    session = Session("bf16", "bf16", 1.5)
     options = Options(out, seconds_per_part=10.0, sessions=(session,), sizes=SMALL, watch_s=0.03)
     with installed(SamplingLibrary([FakeGpu()])):
         status = Study(options, say=lambda _text: None).run()
@@ -193,6 +193,11 @@ def test_no_gpu_is_status_2_too(tmp_path: Path, capsys: pytest.CaptureFixture[st
     with installed(FakeLibrary([FakeGpu()])):
         assert main(["--out", str(tmp_path / "out"), "--gpu", "3"]) == 2
     assert "no GPU 3" in capsys.readouterr().err
+    library = FakeLibrary([FakeGpu()])
+    library.handle_refused[0] = 4
+    with installed(library):
+        assert main(["--out", str(tmp_path / "out")]) == 2
+    assert REFUSALS[4].sentence in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,7 +281,42 @@ def test_a_gpu_in_use_gets_no_training(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(study, "find_torch", lambda *_arguments: found)
     monkeypatch.setattr(study, "Capture", None)  # calling it would fail the test
     _made, parts = studied(tmp_path, SamplingLibrary([FakeGpu(compute=[(4711, GIBI)])]))
-    assert "get in the way of others: 1 processes" in parts["trainings"]["trouble"]
+    assert "They were left out" in parts["free GPU"]["trouble"]
+    assert "get in the way of others: 1 processes" in parts["free GPU"]["trouble"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "why"),
+    [
+        (FakeGpu(), ""),
+        (FakeGpu(mps=[(4711, GIBI)]), "1 processes"),
+        (FakeGpu(used_mib=4000), "4000 MiB"),
+        (FakeGpu(refused={f"nvmlDeviceGet{part}RunningProcesses_v3": 4 for part in ("Compute", "Graphics", "MPSCompute")}),
+         REFUSALS[4].sentence),
+        (FakeGpu(refused={"nvmlDeviceGetMemoryInfo_v2": 3, "nvmlDeviceGetMemoryInfo": 3}), "does not say"),
+    ],
+)  # fmt: skip
+def test_a_gpu_is_free_only_when_that_is_known(gpu: FakeGpu, why: str) -> None:
+    with installed(SamplingLibrary([gpu])) as library:
+        target = opened(library)
+        found = occupied(target.caller, target.handle, target.machine)
+    assert bool(found) == bool(why)
+    assert why in found
+
+
+def test_beside_others_no_training_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "find_torch", lambda *_arguments: Torch("2.0", True, "12.0", "NVIDIA H100", ()))
+    started: list[str] = []
+
+    def run(_sessions: Any, session: Session, *_limits: Any) -> Row:
+        started.append(session.name)
+        return {"session": session.name, "verdict": "holds"}
+
+    monkeypatch.setattr(sessions.Sessions, "run", run)
+    _made, parts = studied(tmp_path, SamplingLibrary([FakeGpu(graphics=[(4711, GIBI)])]), share=True)
+    assert started == ["bf16", "fp32"]
+    assert "fill the memory were left out" in parts["free GPU"]["trouble"]
+    assert [row["session"] for row in parts["trainings"]["rows"]] == started
 
 
 def test_a_check_that_fails_hides_no_other(target: Target) -> None:
