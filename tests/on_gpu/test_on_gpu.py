@@ -38,6 +38,7 @@ __all__ = ["stub_library"]
 
 ROOT = Path(__file__).resolve().parents[2]
 DRIVER_PARTS = ("opening the driver", "call times", "sample buffers", "field values", "features", "assumptions")
+PROCESS_LISTS = tuple(f"nvmlDeviceGet{part}RunningProcesses_v3" for part in ("Compute", "Graphics", "MPSCompute"))
 GIBI = 1 << 30
 
 
@@ -291,8 +292,7 @@ def test_a_gpu_in_use_gets_no_training(tmp_path: Path, monkeypatch: pytest.Monke
         (FakeGpu(), ""),
         (FakeGpu(mps=[(4711, GIBI)]), "1 processes"),
         (FakeGpu(used_mib=4000), "4000 MiB"),
-        (FakeGpu(refused={f"nvmlDeviceGet{part}RunningProcesses_v3": 4 for part in ("Compute", "Graphics", "MPSCompute")}),
-         REFUSALS[4].sentence),
+        (FakeGpu(refused=dict.fromkeys(PROCESS_LISTS, 4)), REFUSALS[4].sentence),
         (FakeGpu(refused={"nvmlDeviceGetMemoryInfo_v2": 3, "nvmlDeviceGetMemoryInfo": 3}), "does not say"),
     ],
 )  # fmt: skip
