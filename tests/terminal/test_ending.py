@@ -84,3 +84,12 @@ def test_a_terminal_that_vanishes_ends_the_program(ignore_hang_up: bool) -> None
         assert one.read_until_shown("figures", 5)
         one.vanish()
         assert one.process.wait(2) != 0
+
+
+def test_a_signal_in_the_middle_of_a_frame_still_resets_the_terminal() -> None:
+    with session("flood") as one:
+        assert one.read_until(lambda: b"figures" in one.written, 5)
+        one.signal(signal.SIGTERM)  # its write waits for room just now, or soon will
+        time.sleep(0.1)
+        assert one.wait(3) == 128 + signal.SIGTERM
+        assert one.written.endswith(RESET.encode())

@@ -12,6 +12,7 @@ import select
 import signal
 import termios
 import threading
+import time
 from types import FrameType
 from typing import Any
 
@@ -25,6 +26,9 @@ RESET = (
     "\x1b[<u"  # kitty keyboard protocol, before the alternate screen is left
     "\x1b[0m\x1b[?7h\x1b[?1049l\x1b[?25h"  # colours, line wrap, main screen, cursor
 )
+
+_RESET_WITHIN_S = 0.3
+"""A terminal that takes nothing for so long is left as it is."""
 
 
 class Ending:
@@ -46,17 +50,37 @@ class Ending:
         threading.Thread(target=self._wait_for_hang_up, name="hang-up", daemon=True).start()
 
     def restore(self) -> None:
-        """Give the terminal back: attributes first, then one write that never waits. Safe to call twice."""
-        if self.original is not None:
-            with contextlib.suppress(termios.error, OSError):
-                termios.tcsetattr(self._input_fd, termios.TCSANOW, self.original)
-        with contextlib.suppress(OSError):
-            os.write(self._own_fd if self._own_fd is not None else self._output_fd, RESET.encode())
+        """Give the terminal back: its attributes, then what resets it. Waits hardly at all. Safe to call twice."""
+        self._restore(drop_output=False)
 
     def leave_now(self, exit_status: int) -> None:
         """Restore and end the process without waiting for any thread. The agent ends with our end of its pipe."""
-        self.restore()
+        # A thread may be in the middle of a frame: nothing more of it is to come after the reset.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._output_fd)
+        self._restore(drop_output=True)
         os._exit(exit_status)
+
+    def _restore(self, *, drop_output: bool) -> None:
+        if self.original is not None:
+            with contextlib.suppress(termios.error, OSError):
+                termios.tcsetattr(self._input_fd, termios.TCSANOW, self.original)
+        terminal = self._own_fd
+        rest = RESET.encode()
+        until_s = time.monotonic() + _RESET_WITHIN_S
+        while terminal is not None and rest:
+            try:
+                rest = rest[os.write(terminal, rest) :]
+            except BlockingIOError:
+                # The terminal is full, or another thread's write holds it: that write ends when there is room.
+                if time.monotonic() > until_s:
+                    return
+                if drop_output:
+                    with contextlib.suppress(termios.error, OSError):
+                        termios.tcflush(terminal, termios.TCOFLUSH)
+                time.sleep(0.005)
+            except OSError:
+                return
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.leave_now(128 + number)
@@ -75,8 +99,15 @@ class Ending:
 
 def _own_description(descriptor: int) -> int | None:
     """The same terminal opened once more, without blocking: the shell's own descriptor must stay as it is."""
+    # The link of /proc works also where the terminal's own path belongs to another mount namespace.
+    for path in (f"/proc/self/fd/{descriptor}", _name(descriptor)):
+        with contextlib.suppress(OSError):
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    return None
+
+
+def _name(descriptor: int) -> str:
     try:
-        path = os.ttyname(descriptor)
-        return os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        return os.ttyname(descriptor)
     except OSError:
-        return None
+        return ""
