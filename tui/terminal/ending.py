@@ -71,7 +71,7 @@ class Ending:
         while terminal is not None and rest:
             try:
                 rest = rest[os.write(terminal, rest) :]
-            except BlockingIOError:
+            except BlockingIOError:  # noqa: PERF203  this loop waits on purpose
                 # The terminal is full, or another thread's write holds it: that write ends when there is room.
                 if time.monotonic() > until_s:
                     return
