@@ -18,9 +18,9 @@ from tui.screens.help import HelpScreen
 from tui.screens.host import host_of
 from tui.screens.painted import PaintedScreen
 from tui.widgets.header import paint_header
-from tui.widgets.ink import Pen
+from tui.widgets.ink import Pen, plain
 from tui.widgets.line_panel import LinePanel
-from tui.widgets.looking import SORTS, TABS, WINDOWS
+from tui.widgets.looking import SORTS, TAB_WORDS, TABS, WINDOWS
 from tui.widgets.processes_tab import members_index, members_of
 from tui.widgets.run_table import paint_runs
 from tui.widgets.tab_bar import paint_tabs
@@ -229,7 +229,8 @@ class Overview(PaintedScreen):
         row = self.selected_row
         if row is not None and self.selected_entry is None:
             lines += paint_runs(self.board, self.looking, (row,), width, 2)
-        lines.append(paint_tabs(self.board, self.looking, row, self.selected_entry, width))
+        title = paint_tabs(self.board, self.looking, row, self.selected_entry, width)
+        lines.append(title if row is None or self.selected_entry else plain(TAB_WORDS[self.looking.tab], width))
         lines += paint_detail(self.board, self.looking, row, self.selected_entry, width, 400, self._options)[0]
         text = "\n".join(line.text.rstrip() for line in lines).rstrip() + "\n"
         self.app.copy_to_clipboard(text)

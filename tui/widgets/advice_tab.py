@@ -36,6 +36,10 @@ NOTE = (
     "Advice on settings, with what each change does to memory and time, comes in a later version."
 )
 
+SHORT_NOTE = "Advice on settings comes in a later version."
+ROOMY = 14
+"""From so many lines on the long note costs the run at a glance nothing."""
+
 
 def paint_advice(board: Board, run: Run | None, looking: Looking, width: int, room: int) -> list[Line]:
     """Faults first, then facts that are worth knowing, the run at a glance, and what is looked at."""
@@ -49,7 +53,7 @@ def paint_advice(board: Board, run: Run | None, looking: Looking, width: int, ro
         lines += _missing(board, run, width)
     if not lines:
         lines += _item("✓", "good", "Nothing is wrong with what is looked at today.", width)
-    note = wrapped(NOTE, width, "note", 2)
+    note = wrapped(NOTE if room >= ROOMY else SHORT_NOTE, width, "note", 2)
     glance = paint_glance(board, run, looking, width, room - len(lines) - len(note) - 2) if run is not None else []
     gap = [Pen().line(width)]
     return [*lines, *gap, *glance, *(gap if glance else ()), *note]

@@ -9,7 +9,7 @@ from tui.widgets.board import Board
 from tui.widgets.detail import Piece, pieces
 from tui.widgets.ink import Line, Pen
 from tui.widgets.looking import Looking
-from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, memory_words
+from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, memory_words, pace_label
 from tui.widgets.steps_tab import CHART_MOST, paint_charts
 
 LEAST = 4
@@ -48,7 +48,7 @@ def _figures(board: Board, run: Run) -> list[Piece | None]:
     found = assessment_of(run, board)
     items: list[Piece | None] = []
     if run.step_seconds is not None:
-        items.append(("s/step", figures.step_time(run.step_seconds)))
+        items.append((pace_label(run), figures.step_time(run.step_seconds)))
     if found is not None and found.remaining_s is not None:
         left = found.remaining_s
         items.append(

@@ -39,7 +39,7 @@ def paint_header(board: Board, connection: Connection, width: int) -> list[Line]
         return [pen.put(cut(words, width - pen.column), "warn" if connection.ended else "label").line(width)]
     right = _right(board, connection, width)
     room = width - sum(width_of(text) for text, _ in right) - 3
-    for position, (text, style) in enumerate(_parts(board)):
+    for position, (text, style) in enumerate(_parts(board, width)):
         piece = text if position == 0 else f" · {text}"
         if pen.column + width_of(piece) > room:
             if position == 0:
@@ -71,12 +71,12 @@ def driver_sentence(board: Board) -> str:
     return f"{detail} Training runs on the CPU are shown. `traintop doctor` explains."
 
 
-def _parts(board: Board) -> list[Span]:
+def _parts(board: Board, width: int) -> list[Span]:
     """What the left side says, the most important first."""
     view, hello = board.view, board.view.hello
     parts: list[Span] = [(hello.host if hello and hello.host else "this machine", "strong")]
     if hello is not None and hello.simulated:
-        parts.append(("demo: GPUs are simulated", "warn"))
+        parts.append(("simulated" if width < 100 else "demo: GPUs are simulated", "warn"))
     models = _models(board)
     if models:
         parts.append((models, "text"))

@@ -43,6 +43,11 @@ UNITS = {
 }
 
 
+def pace_label(run: Run) -> str:
+    """What a step time is the time of: "s/step", "s/epoch"."""
+    return f"s/{'batch' if run.unit == 'micro_batch' else UNITS[run.unit][:-1]}"
+
+
 def left_words(seconds: float | None) -> str:
     """Time left in few letters: "42 s", "57 min", "2 h 40", "15 h", "5.2 d"."""
     if seconds is None:

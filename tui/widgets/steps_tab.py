@@ -10,7 +10,7 @@ from tui.widgets.board import Board
 from tui.widgets.detail import chart_margin, pieces, side_by_side, time_chart
 from tui.widgets.ink import Line, Pen, cut, wrapped
 from tui.widgets.looking import Looking
-from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, value_of
+from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, pace_label, value_of
 
 CHART_MOST = 24
 
@@ -61,7 +61,7 @@ def _rate(run: Run, width: int) -> list[Line]:
         over.append(figures.duration(run.rate_window_s))
     measured = " ".join(part for part in (f"over {' and '.join(over)}" if over else "", clock) if part)
     spread = f" ± {run.rate_spread_ratio * 100:.0f} %" if run.rate_spread_ratio else ""
-    items: list[tuple[str, str] | None] = [("s/step", figures.step_time(run.step_seconds) + spread)]
+    items: list[tuple[str, str] | None] = [(pace_label(run), figures.step_time(run.step_seconds) + spread)]
     if measured:
         items.append(("measured", measured))
     if run.wall_seconds_per_step is not None and run.wall_seconds_per_step > run.step_seconds * 1.02:
