@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from monitor.types.messages import Bye
 from monitor.types.requests import Release, Tail, Watch
+from monitor.types.run import RunMember
 from tests.tui import parts, scenes
 from tests.tui.apps import app_of, panel_text, show, source_of
+from tui.app.app import TraintopApp
 from tui.app.feed import ViewReady
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.copy import CopyScreen
@@ -140,6 +143,26 @@ async def test_the_cursor_stays_on_its_run_when_lines_come_and_go() -> None:
         await show(pilot, replace(view, runs=tuple(run for run in view.runs if run.run_id != "run-921")))
         assert app.overview.looking.run == "run-901"
         assert panel_text(app, "runs").count("\n") == 5
+
+
+def chosen_process(app: TraintopApp) -> str:
+    line = next(line for line in panel_text(app, "detail").splitlines() if "▸" in line)
+    return line.split()[2]
+
+
+async def test_the_selected_process_stays_the_same_when_others_come() -> None:
+    app = app_of()
+    view = scenes.view_of("eight")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, view)
+        await pilot.press("4", "tab", "down", "down", "down")
+        assert chosen_process(app) == "4714"
+        first, *rest = view.runs
+        members = (RunMember(process=parts.process(99), role="trainer", rank=-1), *first.members)
+        await show(pilot, replace(view, runs=(msgspec.structs.replace(first, members=members), *rest)))
+        assert chosen_process(app) == "4714"
+        await show(pilot, replace(view, runs=(msgspec.structs.replace(first, members=first.members[:2]), *rest)))
+        assert chosen_process(app) == "4711"
 
 
 async def test_an_own_run_that_starts_later_is_selected_until_somebody_moves() -> None:

@@ -61,8 +61,9 @@ def _tab(board: Board, run: Run, looking: Looking, width: int, room: int, option
 
 def _part(lines: list[Line], looking: Looking, room: int, width: int) -> Painted:
     top = looking.detail_top
-    if TABS[looking.tab] == "processes" and looking.area != "gpus" and looking.process + 2 > room:
-        top = looking.process + 2 - room + 1
+    chosen = next((y for y, line in enumerate(lines) if line.target == f"process:{looking.process}"), 0)
+    if chosen >= room - 1:
+        top = chosen - room + 2
     return scrolled(lines, top, room, width), max(0, len(lines) - room)
 
 

@@ -11,7 +11,6 @@ from textual.widgets import Input
 
 from monitor.types.requests import Release
 from tui.app.actions import ACTIONS, action
-from tui.screens.confirm import ConfirmScreen
 from tui.screens.copy import CopyScreen
 from tui.screens.detail_panel import paint_detail
 from tui.screens.help import HelpScreen
@@ -21,7 +20,7 @@ from tui.widgets.header import paint_header
 from tui.widgets.ink import Pen, plain
 from tui.widgets.line_panel import LinePanel
 from tui.widgets.looking import SORTS, TAB_WORDS, TABS, WINDOWS
-from tui.widgets.processes_tab import members_index, members_of
+from tui.widgets.processes_tab import members_of, process_key, selected_place
 from tui.widgets.run_table import paint_runs
 from tui.widgets.tab_bar import paint_tabs
 
@@ -82,15 +81,17 @@ class Overview(PaintedScreen):
         key = keys[max(0, min(len(keys) - 1, at + by))]
         if runs:
             self._moved = True
-            self.look(run=key, process=0)
+            self.look(run=key)
         else:
             self.look(gpu=key)
 
     def _move_detail(self, by: int) -> None:
         run = self.selected_run
         if TABS[self.looking.tab] == "processes" and run is not None:
-            last = max(0, len(run.members) - 1)
-            self.look(process=max(0, min(last, self.looking.process + by)))
+            members = members_of(run)
+            if members:
+                place = selected_place(members, self.looking.process) + by
+                self.look(process=process_key(members[max(0, min(len(members) - 1, place))]))
             return
         if TABS[self.looking.tab] == "log" and self.selected_entry is None:
             by = -by  # a log is read from its end
@@ -243,8 +244,10 @@ class Overview(PaintedScreen):
         if TABS[self.looking.tab] != "processes" or self.selected_entry is not None or not members:
             self.look(tab=3, area="detail")
             return
-        member = members[min(self.looking.process, len(members) - 1)]
-        from tui.app.signals import refusal, send, target_of, this_host  # /proc is only touched here
+        member = members[selected_place(members, self.looking.process)]
+        # Only here: other systems than Linux, where a recording can be shown, lack these signals.
+        from tui.app.signals import refusal, send, target_of, this_host
+        from tui.screens.confirm import ConfirmScreen
 
         words = refusal(self._newest, member, self._options.kind, allowed=self._options.allow_signals, host=this_host())
         if words:
@@ -308,7 +311,7 @@ class Overview(PaintedScreen):
         kind, _, name = event.target.partition(":")
         if kind == "run":
             self._moved = True
-            self.look(area="runs", run=name, process=0)
+            self.look(area="runs", run=name)
             if event.count > 1 or (name.startswith("group:") and self.looking.run == name and event.count > 1):
                 self.do_open()
         elif kind == "gpu":
@@ -318,10 +321,7 @@ class Overview(PaintedScreen):
         elif kind == "do":
             self.do(name)
         elif kind == "process":
-            run = self.selected_run
-            names = [members_index(member) for member in members_of(run)] if run else []
-            if name in names:
-                self.look(area="detail", process=names.index(name))
+            self.look(area="detail", process=name)
 
     def on_line_panel_wheeled(self, event: LinePanel.Wheeled) -> None:
         """The wheel moves in the panel under it."""

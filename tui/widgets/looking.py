@@ -48,8 +48,8 @@ class Looking:
     """Groups of sweeps that are open."""
     detail_top: int = 0
     """First line of the detail that is shown."""
-    process: int = 0
-    """Selected line of the processes tab."""
+    process: str = ""
+    """Key of the selected process (see `processes_tab.process_key`); empty for the first."""
     paused: bool = False
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from monitor.types.process import ProcessSample
 from monitor.types.run import Run, RunMember
 from tui import figures
@@ -24,6 +26,16 @@ def members_of(run: Run) -> tuple[RunMember, ...]:
     )
 
 
+def process_key(member: RunMember) -> str:
+    """What names a process in a selection: a reused pid is another process."""
+    return f"{member.process.pid}.{member.process.start_ticks}"
+
+
+def selected_place(members: Sequence[RunMember], key: str) -> int:
+    """Where the selected process stands; the first one where it is gone."""
+    return next((place for place, one in enumerate(members) if process_key(one) == key), 0)
+
+
 def paint_processes(
     board: Board, run: Run, looking: Looking, width: int, *, show_arguments: bool, signals: bool
 ) -> list[Line]:
@@ -41,7 +53,7 @@ def paint_processes(
         )
     pen.gap(2).put("command", "label")
     lines = [pen.line(width)]
-    at = min(looking.process, len(members) - 1)
+    at = selected_place(members, looking.process)
     for number, member in enumerate(members):
         lines.append(_paint(board, member, samples.get(member.process), number == at, looking, width, show_arguments))
     lines.append(Pen().line(width))
@@ -90,13 +102,7 @@ def _paint(
     command = command_words(board, member, show_arguments=show_arguments)
     pen.gap(2).put(cut(command, max(0, width - pen.column - 1)), "label")
     back = ("selected" if looking.area == "detail" else "marked") if chosen else ""
-    number = members_index(member)
-    return pen.line(width, back, f"process:{number}")
-
-
-def members_index(member: RunMember) -> str:
-    """What a click on a process names."""
-    return f"{member.process.pid}.{member.process.start_ticks}"
+    return pen.line(width, back, f"process:{process_key(member)}")
 
 
 def _facts_lines(board: Board, member: RunMember, width: int, show_arguments: bool) -> list[Line]:
