@@ -15,6 +15,7 @@ from tui.app.feed import ViewReady
 from tui.screens.confirm import ConfirmScreen
 from tui.screens.copy import CopyScreen
 from tui.screens.help import HelpScreen
+from tui.view import ViewBuilder
 
 
 async def test_the_own_run_is_selected_at_the_start_and_the_detail_is_its() -> None:
@@ -345,14 +346,33 @@ async def test_hostile_names_stay_literal_on_every_tab() -> None:
         assert "run [@click=app." in panel_text(app, "runs")
 
 
-async def test_without_utf8_everything_is_ascii() -> None:
+async def test_without_utf8_nothing_but_ascii_is_sent() -> None:
     app = app_of(ascii_only=True)
+    written: list[str] = []
     async with app.run_test(size=(120, 40)) as pilot:
+        app.written = written.append
         for name in scenes.SCENES:
             await show(pilot, name)
-            for panel in app.overview.panels.values():
-                for y in range(panel.size.height):
-                    assert panel.render_line(y).text.isascii()
+        for key in ("question_mark", "escape", "y", "escape", "slash", "escape", "ctrl+p", "down", "escape", "2", "3"):
+            await pilot.press(key)
+            await pilot.pause()
+    assert len("".join(written)) > 10_000
+    assert "".join(written).isascii()
+
+
+async def test_a_message_that_cannot_be_taken_in_is_said_and_the_picture_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_builder: ViewBuilder, _message: object) -> None:
+        raise KeyError("[/x]\x1b]0;t")
+
+    app = app_of()
+    monkeypatch.setattr(ViewBuilder, "update", broken)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, "eight")
+        source_of(app).on_message(Bye(taken_s=0, boot_s=0))
+        await pilot.pause()
+        assert "A Bye could not be taken in: KeyError" in panel_text(app, "footer")
+        assert "\x1b" not in panel_text(app, "footer")
+        assert "llama3-8b-sft" in panel_text(app, "runs")
 
 
 def test_only_the_newest_view_waits_to_be_painted() -> None:

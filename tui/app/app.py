@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from textual._compositor import CompositorUpdate
 from textual.app import App, SystemCommand
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.timer import Timer
 
+from monitor.clean import clean
 from monitor.stream.source import MessageSource
 from tui.app.actions import ACTIONS
-from tui.app.feed import Feed, StreamEnded, ViewReady
+from tui.app.feed import Feed, MessageRefused, StreamEnded, ViewReady
 from tui.app.lean_update import lean
 from tui.app.options import LiveOptions
 from tui.screens.overview import Overview
 from tui.theme.loader import default_theme, load_themes
 from tui.theme.palette import Palette, fallback_meanings
 from tui.view import ViewBuilder
+from tui.widgets.glyphs import AsciiFilter
 from tui.widgets.header import Connection
 
 if TYPE_CHECKING:
@@ -69,7 +72,7 @@ class TraintopApp(App[None]):
         self._loaded = load_themes(self.options.theme_folders)
         for theme in self._loaded.themes:
             self.register_theme(theme)
-        self._notices = [*self.options.notices, *self._loaded.problems]
+        self._notices: list[str] = [clean(one, 400) for one in (*self.options.notices, *self._loaded.problems)]
         self._own_themes = [theme.name for theme in self._loaded.themes]
         chosen = self.options.theme
         fallback = default_theme(light=self.options.light, colors=self.options.colors, no_color=self.options.no_color)
@@ -81,6 +84,7 @@ class TraintopApp(App[None]):
         self.feed = Feed(source, builder or ViewBuilder(), self.post_message)
         self.ended = ""
         self._mouse = True
+        self._ascii = (AsciiFilter(),) if self.options.ascii_only else ()
         self._overview: Overview | None = None
         self._timer: Timer | None = None
         self._interval_s = self.options.interval_s
@@ -96,14 +100,16 @@ class TraintopApp(App[None]):
         """The overview is there from the first frame on."""
         return self.overview
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, and ours where the terminal has no UTF-8."""
+        return [*super().get_line_filters(), *self._ascii]
+
     def _display(self, screen: Screen[object], renderable: Any) -> None:  # noqa: ANN401 - as Textual has it
         super()._display(screen, lean(renderable) if isinstance(renderable, CompositorUpdate) else renderable)  # type: ignore[arg-type]
 
     def on_mount(self) -> None:
         """Begin to listen."""
         self.theme_changed_signal.subscribe(self, self._restyle)
-        if self.options.ascii_only:
-            self.add_class("ascii")
         self.feed.start()
         self._timer = self.set_interval(1.0, self._look_at_clock)
         self.set_timer(FIRST_PAINT_AFTER_S, self.overview.begin)
@@ -118,9 +124,13 @@ class TraintopApp(App[None]):
         """Paint the newest view."""
         self.overview.take(message.view, self.connection())
 
+    def on_message_refused(self, message: MessageRefused) -> None:
+        """Say it; the picture stays."""
+        self.overview.notice(clean(message.sentence, 200), seconds=10)
+
     def on_stream_ended(self, message: StreamEnded) -> None:
         """Keep what is shown and say that nothing more will come."""
-        self.ended = message.reason or "the stream is over"
+        self.ended = clean(message.reason, 200) or "the stream is over"
         self.overview.reconnect(self.connection())
 
     def connection(self) -> Connection:
@@ -128,7 +138,7 @@ class TraintopApp(App[None]):
         speed = self.source.speed if isinstance(self.source, Playback) else 1.0
         return Connection(
             kind=self.options.kind,
-            title=self.options.title,
+            title=clean(os.path.basename(self.options.title), 40),
             interval_s=self._interval_s,
             speed=speed,
             paused=self.overview.looking.paused,

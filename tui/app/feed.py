@@ -25,6 +25,18 @@ class ViewReady(UiMessage):
         return isinstance(message, ViewReady)
 
 
+class MessageRefused(UiMessage):
+    """A message that the reducers could not take in; the picture stays as it was."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
+
+    def can_replace(self, message: UiMessage) -> bool:
+        """One notice is enough."""
+        return isinstance(message, MessageRefused)
+
+
 class StreamEnded(UiMessage):
     """No more messages will come."""
 
@@ -62,7 +74,12 @@ class Feed:
     def _take(self, message: Message) -> None:
         with self._lock:
             self._heard_s = time.monotonic()
-            self._builder.update(message)
+            try:
+                self._builder.update(message)
+            except Exception as error:
+                # A fault of ours in one message must neither end the stream nor take the picture away.
+                self._post(MessageRefused(f"A {type(message).__name__} could not be taken in: {error!r}"))
+                return
             if self._closed or isinstance(message, Facts):
                 return  # facts come just before the snapshot that they belong to
             view = self._builder.view()

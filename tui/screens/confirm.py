@@ -31,12 +31,12 @@ class ConfirmScreen(ModalScreen[str]):
         Binding("q", "leave", show=False),
     ]
 
-    def __init__(self, target: SignalTarget, palette: Palette, send: Send, *, ascii_only: bool = False) -> None:
+    def __init__(self, target: SignalTarget, palette: Palette, send: Send) -> None:
         super().__init__()
         self._target = target
         self._send = send
         self._chosen: signal.Signals | None = None
-        self._panel = LinePanel(palette, ascii_only=ascii_only)
+        self._panel = LinePanel(palette)
 
     def compose(self) -> ComposeResult:
         """One box."""

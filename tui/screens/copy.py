@@ -21,10 +21,10 @@ class CopyScreen(ModalScreen[None]):
         Binding(key, "leave", show=False) for key in ("escape", "q", "y", "enter", "space")
     ]
 
-    def __init__(self, text: str, palette: Palette, *, ascii_only: bool = False) -> None:
+    def __init__(self, text: str, palette: Palette) -> None:
         super().__init__()
         self.plain_text = text
-        self._panel = LinePanel(palette, ascii_only=ascii_only)
+        self._panel = LinePanel(palette)
 
     def compose(self) -> ComposeResult:
         """One panel over the whole screen."""

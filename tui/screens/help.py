@@ -33,9 +33,9 @@ class HelpScreen(ModalScreen[None]):
         Binding(key, "leave", show=False) for key in ("escape", "q", "question_mark", "enter", "space")
     ]
 
-    def __init__(self, palette: Palette, is_so: Callable[[str], bool], *, ascii_only: bool = False) -> None:
+    def __init__(self, palette: Palette, is_so: Callable[[str], bool]) -> None:
         super().__init__()
-        self._panel = LinePanel(palette, ascii_only=ascii_only)
+        self._panel = LinePanel(palette)
         self._is_so = is_so
 
     def compose(self) -> ComposeResult:

@@ -235,7 +235,7 @@ class Overview(PaintedScreen):
         lines += paint_detail(self.board, self.looking, row, self.selected_entry, width, 400, self._options)[0]
         text = "\n".join(line.text.rstrip() for line in lines).rstrip() + "\n"
         self.app.copy_to_clipboard(text)
-        self.app.push_screen(CopyScreen(text, host_of(self).make_palette(), ascii_only=self._options.ascii_only))
+        self.app.push_screen(CopyScreen(text, host_of(self).make_palette()))
 
     def do_signal(self) -> None:
         """Ask before a signal to the selected process."""
@@ -255,7 +255,7 @@ class Overview(PaintedScreen):
             return
         target = target_of(self._newest, member)
         palette = host_of(self).make_palette()
-        screen = ConfirmScreen(target, palette, send, ascii_only=self._options.ascii_only)
+        screen = ConfirmScreen(target, palette, send)
         self.app.push_screen(screen, lambda said: self.notice(said, seconds=8) if said else None)
 
     def do_pause(self) -> None:
@@ -296,7 +296,7 @@ class Overview(PaintedScreen):
 
     def do_help(self) -> None:
         """Everything on one screen."""
-        self.app.push_screen(HelpScreen(host_of(self).make_palette(), self.is_so, ascii_only=self._options.ascii_only))
+        self.app.push_screen(HelpScreen(host_of(self).make_palette(), self.is_so))
 
     def do_palette(self) -> None:
         """The command palette."""

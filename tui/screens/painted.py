@@ -59,8 +59,7 @@ class PaintedScreen(Screen[None]):
         self.gpu_panel = GpuPanel((), ())
         self.rows: tuple[RunRow, ...] = ()
         self.panels = {
-            name: LinePanel(palette, ascii_only=options.ascii_only, id=name)
-            for name in ("header", "gpus", "runs", "tabs", "detail", "footer")
+            name: LinePanel(palette, id=name) for name in ("header", "gpus", "runs", "tabs", "detail", "footer")
         }
 
     def compose(self) -> ComposeResult:

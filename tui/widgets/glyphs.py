@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rich.cells import get_character_cell_size
+from rich.segment import Segment
+from textual.color import Color
+from textual.filter import LineFilter
 
 _DRAWN = "━╸─│┤└┬├╭╰╮╯▁▂▃▄▅▆▇█·–−…×°→↘↗↑↓←▸▾▲●○✓✗⏎‖±▶"
 _INSTEAD = "=--||`+|,`.'_.:-=+##.--~x'>\\/^v<>v!*o+x>|~>"
@@ -20,3 +23,11 @@ def _one(character: str) -> str:
 def to_ascii(text: str) -> str:
     """The same text in ASCII, as wide as before; a foreign character becomes a question mark a cell."""
     return text if text.isascii() else "".join(one if one.isascii() else _one(one) for one in text)
+
+
+class AsciiFilter(LineFilter):
+    """Lets nothing but ASCII out, whichever widget drew it."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002
+        """The same segments in ASCII."""
+        return [Segment(to_ascii(text), style, control) for text, style, control in segments]

@@ -156,7 +156,8 @@ def _right(board: Board, connection: Connection, width: int) -> list[Span]:
         words = "no answer from the driver for" if width >= 100 else "driver silent for"
         spans.append((f"{words} {figures.duration(waiting)}", "critical"))
     if connection.kind == "replay":
-        spans.append((f"{'  ' if spans else ''}replay {connection.speed:g}×", "key"))
+        title = f"{connection.title} " if width >= 140 and connection.title else ""
+        spans.append((f"{'  ' if spans else ''}replay {title}{connection.speed:g}×", "key"))
     elif not connection.ended:
         kind = "" if connection.kind in ("live", "demo") or width < 100 else f"{connection.kind} · "
         spans.append((f"{'  ' if spans else ''}{kind}{interval_s:g} s", "label"))

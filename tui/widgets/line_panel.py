@@ -12,7 +12,6 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.theme.palette import Palette
-from tui.widgets.glyphs import to_ascii
 from tui.widgets.ink import EMPTY, Line, width_of
 
 WHOLE_LINE_SHARE = 0.6
@@ -41,10 +40,9 @@ class LinePanel(Widget, can_focus=False):
             self.panel = panel
             self.step = step
 
-    def __init__(self, palette: Palette, *, ascii_only: bool = False, id: str | None = None) -> None:  # noqa: A002
+    def __init__(self, palette: Palette, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._palette = palette
-        self._ascii = ascii_only
         self._lines: tuple[Line, ...] = ()
 
     @property
@@ -83,9 +81,7 @@ class LinePanel(Widget, can_focus=False):
         width = self.size.width
         line = self._lines[y] if y < len(self._lines) else EMPTY
         style = self._palette.style
-        segments = [
-            Segment(to_ascii(text) if self._ascii else text, style(role, line.back)) for text, role in line.spans
-        ]
+        segments = [Segment(text, style(role, line.back)) for text, role in line.spans]
         used = sum(width_of(text) for text, _ in line.spans)
         if used < width:
             segments.append(Segment(" " * (width - used), style("text", line.back)))
