@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 
 from monitor.clean import clean
@@ -17,6 +19,8 @@ READ_BYTES = 256 * 1024
 CLOSE_S = 0.5
 MAX_COMPLAINTS = 200
 """Faults made of stderr lines in one session; a child that floods it says nothing new."""
+SILENCE_LOOK_S = 5.0
+"""How often a silence is told."""
 COMPLAINT_BYTES = 4096
 """Kept of one stderr line."""
 
@@ -49,7 +53,15 @@ class Complaints:
 class PipeSource:
     """Reads one child. `who` begins the sentences about it: "The agent", "The command ssh"."""
 
-    def __init__(self, process: subprocess.Popen[bytes], who: str, *, noise_lines: int = 0) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        who: str,
+        *,
+        noise_lines: int = 0,
+        on_silent: Callable[[float], None] | None = None,
+    ) -> None:
+        """`on_silent` is told, every few seconds on the thread that reads, for how long nothing has come."""
         self.exit_status = 0
         self.process = process
         self._who = who
@@ -59,9 +71,13 @@ class PipeSource:
         self._on_message: Callable[[Message], None] = lambda _message: None
         self._calling = threading.RLock()
         self._sending = threading.Lock()
+        self._on_silent = on_silent
         self._closed = False
         self._bye: Bye | None = None
-        self._stamps = (0.0, 0.0)
+        self.stamps = (0.0, 0.0)
+        """Wall clock and CLOCK_BOOTTIME of the last message."""
+        self.broke_off = False
+        """It spoke our stream and ended before its time."""
         if process.stdin is not None:
             # A child that reads no requests (hung, or stopped) must not make the front end wait.
             os.set_blocking(process.stdin.fileno(), False)
@@ -132,6 +148,7 @@ class PipeSource:
             return None
         while True:
             try:
+                self._wait_for_data(stdout.fileno())
                 data = os.read(stdout.fileno(), READ_BYTES)
             except (OSError, ValueError):
                 data = b""
@@ -145,10 +162,20 @@ class PipeSource:
                 self.process.kill()
                 return f"{self._who}: {error}"
             for message in messages:
-                self._stamps = (message.taken_s, message.boot_s)
+                self.stamps = (message.taken_s, message.boot_s)
                 if isinstance(message, Bye):
                     self._bye = message
                 self._deliver(message)
+
+    def _wait_for_data(self, descriptor: int) -> None:
+        if self._on_silent is None:
+            return
+        since_s = time.monotonic()
+        waiting = select.poll()
+        waiting.register(descriptor, select.POLLIN)
+        while not waiting.poll(SILENCE_LOOK_S * 1000):
+            if not self._closed:
+                self._on_silent(time.monotonic() - since_s)
 
     def _read_complaints(self) -> None:
         stderr = self.process.stderr
@@ -162,7 +189,7 @@ class PipeSource:
             text = self._complaints.feed(data) if data else self._complaints.end()
             if text and self._complaint_count < MAX_COMPLAINTS:
                 self._complaint_count += 1
-                taken_s, boot_s = self._stamps
+                taken_s, boot_s = self.stamps
                 sentence = f"{self._who} wrote: {text}"
                 self._deliver(
                     Fault(taken_s=taken_s, boot_s=boot_s, key="agent-stderr", source="agent", sentence=sentence)
@@ -185,5 +212,6 @@ class PipeSource:
             self.exit_status = 2
             return f"{self._who} ended without a message."
         self.exit_status = 1
+        self.broke_off = self._decoder.understood
         how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
         return f"{self._who} {how}" + (f": {self._complaints.last}" if self._complaints.last else ".")

@@ -286,3 +286,48 @@ def test_starting_the_agent_loads_nothing_slow() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_agent_that_is_killed_is_replaced_once_and_told_what_is_looked_at(
+    viewer: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("monitor.stream.agent_process.WORTH_REPLACING_S", 0.0)
+    source = viewer.agent("polite")
+    viewer.until(lambda: viewer.of(Hello))
+    source.send(Watch(view="gpu"))
+    viewer.until(lambda: len(viewer.of(Fault)) == 1)
+    first = source.pid
+    assert first is not None
+    os.kill(first, signal.SIGKILL)
+    viewer.until(lambda: len(viewer.of(Fault)) == 3)
+    told = next(fault for fault in viewer.of(Fault) if fault.key == "agent-replaced")
+    assert told.sentence.startswith("The agent was ended by signal 9. Another one has taken its place")
+    assert [fault.key for fault in viewer.of(Fault)].count("echo") == 2, "the replacement was told what is shown"
+    second = source.pid
+    assert second not in (None, first)
+    os.kill(second or 0, signal.SIGKILL)
+    assert viewer.ended() == "The agent was ended by signal 9."
+    assert source.exit_status == 1
+
+
+def test_an_agent_that_ends_at_once_is_not_tried_again(viewer: Viewer) -> None:
+    viewer.agent("dies")
+    assert viewer.ended() == "The agent was ended by signal 9."
+    assert len(viewer.of(Hello)) == 1
+
+
+def test_an_agent_that_falls_silent_is_replaced(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("monitor.stream.agent_process.WORTH_REPLACING_S", 0.0)
+    monkeypatch.setattr("monitor.stream.agent_process.SILENT_S", 0.05)
+    monkeypatch.setattr("monitor.stream.pipe_source.SILENCE_LOOK_S", 0.1)
+    source = AgentProcess(command=[sys.executable, "-I", PROGRAM, "quick"])
+    viewer.opened.append(source)
+    source.start(viewer.messages.append, viewer.reasons.append)
+    viewer.until(lambda: viewer.of(Hello))
+    first = source.pid
+    assert first is not None
+    os.kill(first, signal.SIGSTOP)
+    viewer.until(lambda: len(viewer.of(Hello)) == 2)
+    assert viewer.of(Fault)[0].sentence.startswith("The agent said nothing for")
+    source.close()
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)

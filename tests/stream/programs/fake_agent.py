@@ -96,6 +96,14 @@ def unknown() -> None:
     polite()
 
 
+def quick() -> None:
+    """Ticks fast."""
+    say('{"type":"hello","taken_s":1800000000,"boot_s":1000,"interval_s":0.02}')
+    for number in range(3000):
+        snapshot(number)
+        time.sleep(0.02)
+
+
 def session() -> None:
     hello()
     fault = '"type":"fault","taken_s":1,"boot_s":1,"key":"session","source":"agent"'
