@@ -36,9 +36,7 @@ class Rereading:
         if self._until_boot_s is not None and message.boot_s > self._until_boot_s:
             self._until_boot_s = None
             self._behind = {}
-        if not message.steps:
-            return message
-        if self._behind:
+        if self._behind and message.steps:
             message = msgspec.structs.replace(message, steps=tuple(one for one in message.steps if self._is_new(one)))
         for event in message.steps:
             if event.step is not None:
