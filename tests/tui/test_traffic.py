@@ -73,3 +73,18 @@ async def test_a_terminal_shows_the_same_after_parts_as_after_the_whole() -> Non
     assert parts.display == whole.display
     for y in range(40):
         assert [parts.buffer[y][x] for x in range(120)] == [whole.buffer[y][x] for x in range(120)]
+
+
+async def test_nothing_is_sent_while_another_screen_covers_this_one() -> None:
+    app = app_of()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, scenes.view_of("eight", 100))
+        await pilot.press("y")
+        await pilot.pause()
+        before = app.overview.panels["gpus"].text
+        app.sent_bytes = 0
+        await show(pilot, scenes.view_of("eight", 107))
+        assert app.sent_bytes == 0
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.overview.panels["gpus"].text != before

@@ -81,6 +81,8 @@ class PaintedScreen(Screen[None]):
     def take(self, view: View, connection: Connection) -> None:
         """Show a newer view, unless the picture is paused."""
         self._newest, self._connection = view, connection
+        if self._covered:
+            return  # another screen covers this one: painting below it would send that one again
         if self.looking.paused and self._options.kind != "replay":
             self._paint_header()
             return
@@ -102,8 +104,18 @@ class PaintedScreen(Screen[None]):
     def reconnect(self, connection: Connection) -> None:
         """Only the state of the connection has changed."""
         self._connection = connection
-        if self._started:
+        if self._started and not self._covered:
             self._paint_header()
+
+    @property
+    def _covered(self) -> bool:
+        """Whether a question or the help lies over it. (Textual counts a screen below a modal one as current.)"""
+        return self.app.screen is not self
+
+    def on_screen_resume(self) -> None:
+        """Nothing covers it any more: show what has come meanwhile."""
+        if self._newest.hello is not None:
+            self.take(self._newest, self._connection)
 
     # Painting
 
