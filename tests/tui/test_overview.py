@@ -291,6 +291,16 @@ async def test_q_quits_at_once_and_lets_go_of_the_source() -> None:
     assert not app.is_running
 
 
+@pytest.mark.parametrize("key", ["1", "question_mark", "slash", "y", "ctrl+p"])
+async def test_interrupt_leaves_from_anywhere(key: str) -> None:
+    app = app_of()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await show(pilot, "one")
+        await pilot.press(key, "ctrl+c")
+    assert app.return_code == 0
+    assert source_of(app).closed
+
+
 async def test_resizing_keeps_everything_in_place() -> None:
     app = app_of()
     async with app.run_test(size=(120, 40)) as pilot:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from textual._compositor import CompositorUpdate
 from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -57,6 +58,8 @@ class TraintopApp(App[None]):
     TITLE = "traintop"
     CSS_PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "app.tcss")
     ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", show=False, priority=True)]
+    """^C leaves from wherever one is; all other keys are in the registry of actions."""
     ALLOW_SELECT = False
 
     def __init__(
