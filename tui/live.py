@@ -142,7 +142,10 @@ def run_live(choice: Choice, early: EarlyAgent, settings: Settings, wish: Screen
         stage = _first_picture(source, ending, ability)
         if stage is not None:
             return stage
-        fault = _full_screen(source, ending, _live_options(choice, settings, wish, ability), mouse=settings.mouse)
+        builder = _builder(choice)
+        options = _live_options(choice, settings, wish, ability, notices=(builder.note,) if builder.note else ())
+        fault = _full_screen(source, ending, options, builder, mouse=settings.mouse)
+        builder.save()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     finally:
@@ -228,14 +231,27 @@ class _Import:
         self.done = True
 
 
-def _full_screen(source: RelayedSource, ending: Ending, options: LiveOptions, *, mouse: bool) -> BaseException | None:
+def _builder(choice: Choice) -> ViewBuilder:
+    if choice.kind in ("demo", "replay"):
+        return ViewBuilder()
+    from monitor.store.state import StateStore
+    from tui.remembered import RememberingBuilder
+
+    return RememberingBuilder(StateStore())
+
+
+def _full_screen(
+    source: RelayedSource, ending: Ending, options: LiveOptions, builder: ViewBuilder, *, mouse: bool
+) -> BaseException | None:
     from tui.app.app import TraintopApp
     from tui.terminal.textual_run import run_app
 
-    return run_app(TraintopApp(source, options), ending.original, mouse=mouse)
+    return run_app(TraintopApp(source, options, builder=builder), ending.original, mouse=mouse)
 
 
-def _live_options(choice: Choice, settings: Settings, wish: ScreenWish, ability: TerminalAbility) -> LiveOptions:
+def _live_options(
+    choice: Choice, settings: Settings, wish: ScreenWish, ability: TerminalAbility, notices: tuple[str, ...]
+) -> LiveOptions:
     from tui.app.options import LiveOptions
 
     return LiveOptions(
@@ -252,7 +268,7 @@ def _live_options(choice: Choice, settings: Settings, wish: ScreenWish, ability:
         gpus=wish.gpus,
         theme_folders=(os.path.join(os.path.dirname(settings.path), "themes"),) if settings.path else (),
         save_theme=lambda name: _save_theme(settings, name),
-        notices=settings.complaints,
+        notices=(*settings.complaints, *notices),
     )
 
 

@@ -11,6 +11,8 @@ from monitor.history.history import History
 from monitor.history.holders import GpuHolders, Holding
 from monitor.node import NodeState
 from monitor.runs.tracker import RunTracker
+from monitor.store.last_seen import SinceLastSeen, counters, since
+from monitor.store.stored import LastSeen
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Bye, Fault, Hello, Message, Snapshot, Text
@@ -35,6 +37,8 @@ class View:
     """By GPU: whether it is free, else who holds it and since when."""
     first_s: float | None = None
     """Wall clock of the first snapshot: since when this is watched."""
+    since: Mapping[str, SinceLastSeen] = field(default_factory=dict)
+    """By GPU: what its counters did between the last session and this one."""
 
     @property
     def taken_s(self) -> float | None:
@@ -45,13 +49,18 @@ class View:
 class ViewBuilder:
     """Feeds every message to the reducers, in order; same messages, same view. Live, demo, replay and remote alike."""
 
-    def __init__(self) -> None:
+    note = ""
+    """Something about the start that a person should know; a sentence."""
+
+    def __init__(self, last_seen: tuple[LastSeen, ...] = ()) -> None:
         self.node = NodeState()
         self.tracker = RunTracker()
         self.history = History()
         self.holders = GpuHolders()
         self.assessor = Assessor()
         self._first_s: float | None = None
+        self._last_seen = last_seen
+        self._since: dict[str, SinceLastSeen] = {}
 
     def update(self, message: Message) -> None:
         """Take one message."""
@@ -65,6 +74,17 @@ class ViewBuilder:
             runs = self.tracker.runs()
             self.history.note_runs(runs, message)
             self.assessor.update(message, runs)
+            if self._last_seen and self.node.hello is not None:
+                self._look_back(counters(self.node.hello, message))
+
+    def save(self) -> None:
+        """Leave word for the next session, where there is a place for it; here there is none."""
+
+    def _look_back(self, now: tuple[LastSeen, ...]) -> None:
+        """Compare each GPU once, when it answers for the first time."""
+        self._since.update((one.uuid, one) for one in since(self._last_seen, now))
+        compared = self._since.keys()
+        self._last_seen = tuple(gpu for gpu in self._last_seen if gpu.uuid not in compared)
 
     def view(self) -> View:
         """What the messages so far amount to."""
@@ -81,4 +101,5 @@ class ViewBuilder:
             history=self.history,
             holdings={gpu.uuid: self.holders.holding(gpu.uuid) for gpu in node.snapshot.gpus} if node.snapshot else {},
             first_s=self._first_s,
+            since=dict(self._since),
         )

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from monitor.types.gpu import GpmActivity, GpuProcess, GpuSample, PcieLink, ThrottleTime
+from monitor.types.gpu import GpmActivity, GpuProcess, GpuSample, NvLink, PcieLink, ThrottleTime
 from monitor.types.process import HostSample, Pressure, ProcessSample
 from monitor.types.record import Record
 from monitor.types.steps import StepEvent, StepValue
@@ -23,7 +23,7 @@ _DIGITS: dict[type[Record], tuple[tuple[str, int], ...]] = {
         ("power_w", 1),
         ("power_instant_w", 1),
         ("power_limit_w", 1),
-        ("energy_j", 1),
+        ("energy_j", 0),
         ("temperature_c", 1),
         ("memory_temperature_c", 1),
         ("fan_ratio", 3),
@@ -31,6 +31,7 @@ _DIGITS: dict[type[Record], tuple[tuple[str, int], ...]] = {
     GpuProcess: (("gpu_util_ratio", 3), ("gpu_util_age_s", 2)),
     ThrottleTime: (("total_s", 3),),
     PcieLink: (("received_bytes_per_s", 0), ("transmitted_bytes_per_s", 0)),
+    NvLink: (("received_bytes", -6), ("transmitted_bytes", -6)),
     GpmActivity: (
         ("sm_util_ratio", 3),
         ("sm_occupancy_ratio", 3),
@@ -41,12 +42,13 @@ _DIGITS: dict[type[Record], tuple[tuple[str, int], ...]] = {
         ("nvlink_received_bytes_per_s", 0),
         ("nvlink_transmitted_bytes_per_s", 0),
     ),
-    ProcessSample: (("cpu_ratio", 3), ("cpu_s", 2)),
+    ProcessSample: (("cpu_ratio", 2), ("cpu_s", 2)),
     HostSample: (("cpu_ratio", 3), ("load_1min", 2)),
     Pressure: (("some_ratio", 4), ("full_ratio", 4)),
-    StepEvent: (("event_s", 3), ("seen_s", 3), ("elapsed_s", 3)),
+    StepEvent: (("event_s", 3), ("seen_s", 3), ("elapsed_s", 3), ("seconds_per_step", 6)),
 }
-"""Decimals kept: watts to 0.1, ratios to 0.001, wall clock to 1 ms, process CPU time to the kernel's own 10 ms."""
+"""Decimals kept: watts to 0.1, energy to 1 J, ratios to 0.001, wall clock to 1 ms, process CPU time to the kernel's own
+10 ms, the share of a core to what that allows in a second, traffic counters to 1 MB of the gigabytes that pass."""
 
 
 def rounded(record: R) -> R:
@@ -65,6 +67,8 @@ def rounded_gpu(gpu: GpuSample) -> GpuSample:
     changes = _changes(gpu)
     if gpu.pcie is not None:
         changes["pcie"] = rounded(gpu.pcie)
+    if gpu.nvlink is not None:
+        changes["nvlink"] = rounded(gpu.nvlink)
     if gpu.gpm is not None:
         changes["gpm"] = rounded(gpu.gpm)
     if gpu.throttle_times:

@@ -71,7 +71,7 @@ def test_figures_are_rounded_and_facts_are_sent_when_they_change(streaming: Stre
     streaming.until(lambda: len(streaming.of(Snapshot)) > 6)
     last = streaming.of(Snapshot)[-1]
     assert last.gpus[0].power_w == 301.2
-    assert last.processes[0].cpu_ratio == 0.988
+    assert last.processes[0].cpu_ratio == 0.99
     assert last.host is not None
     assert last.host.cpu_ratio == 0.123
     assert len(streaming.of(Facts)) == 1

@@ -17,7 +17,7 @@ from monitor.clock import ManualClock
 from monitor.sources import DriverInfo, TailReading
 from monitor.stream.codec import MessageDecoder, encode
 from monitor.types.facts import ProcessFacts
-from monitor.types.gpu import GpuIdentity, GpuLink, GpuProcess, GpuSample, PcieLink
+from monitor.types.gpu import GpuIdentity, GpuLink, GpuProcess, GpuSample, NvLink, PcieLink
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Fault, Snapshot
 from monitor.types.process import ProcessEnd
@@ -182,3 +182,12 @@ def test_a_fault_is_said_when_it_is_new_or_says_something_new() -> None:
     (over,) = book.over("k", 9.0, 5.0)
     assert (over.over, over.key, over.taken_s) == (True, "k", 9.0)
     assert book.over("k", 9, 9) == ()
+
+
+def test_traffic_counters_lose_the_digits_that_would_be_most_of_a_recording() -> None:
+    gpu = GpuSample(
+        uuid="GPU-a", nvlink=NvLink(received_bytes=6_176_570_981_365_488, error_count=3), energy_j=12345.678
+    )
+    shorter = rounded_gpu(gpu)
+    assert shorter.nvlink == NvLink(received_bytes=6_176_570_981_000_000, error_count=3)
+    assert shorter.energy_j == 12346.0
