@@ -10,6 +10,7 @@ from tui.widgets.glance import paint_glance
 from tui.widgets.gpu_figures import THROTTLES
 from tui.widgets.ink import Line, Pen, wrapped
 from tui.widgets.looking import Looking
+from tui.widgets.looking_back import since_trouble
 from tui.widgets.run_figures import ENDS, assessment_of
 
 FIELD_WORDS = {
@@ -120,6 +121,9 @@ def _gpu_facts(board: Board, run: Run, width: int) -> list[Line]:
                 f"GPU {row.label}: {count} uncorrected memory errors since the driver was loaded.",
                 width,
             )
+        trouble = since_trouble(board, row)
+        if trouble:
+            lines += _item("●", "label", trouble, width)
     return lines
 
 

@@ -10,7 +10,7 @@ from tui.widgets.detail import Piece, pieces
 from tui.widgets.ink import Line, Pen
 from tui.widgets.looking import Looking
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, memory_words, pace_label
-from tui.widgets.steps_tab import CHART_MOST, paint_charts
+from tui.widgets.steps_tab import CHART_LEAST, CHART_MOST, paint_charts
 
 LEAST = 4
 """Fewer lines are left empty rather than half filled."""
@@ -22,7 +22,7 @@ def paint_glance(board: Board, run: Run, looking: Looking, width: int, room: int
         return []
     lines = [_progress(run, width), *pieces(_figures(board, run), width)]
     height = min(CHART_MOST, room - len(lines) - 1)
-    charts = paint_charts(board, run, looking, width, height) if height >= 4 else []
+    charts = paint_charts(board, run, looking, width, height) if height >= CHART_LEAST else []
     if charts:
         lines += [Pen().line(width), *charts]
     return lines[:room]

@@ -11,6 +11,7 @@ from tui.widgets.gpu_figures import THROTTLES, flag, memory_words, power_words, 
 from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.ink import Line, Pen, cut, plain
 from tui.widgets.looking import Looking
+from tui.widgets.looking_back import since_words
 
 CHART_MOST = 14
 CHART_LEAST = 5
@@ -37,7 +38,8 @@ def paint_gpu_detail(board: Board, entry: GpuEntry, looking: Looking, width: int
         return lines
     if row.sample.state != "ok":
         lines.append(plain(state_words(row.sample), width, "warn", 2))
-    for block in (_power(row), _clocks(row), _link(row), _errors(board, row), _activity(row.sample), _identity(row)):
+    blocks = (_power(row), _clocks(row), _link(row), _errors(board, row), _activity(row.sample), _identity(row))
+    for block in (*blocks, since_words(board, row)):
         lines += pieces(block, width)
     missing = [f"{one.field} ({one.detail or REASONS.get(one.reason, one.reason)})" for one in row.sample.missing]
     if missing:

@@ -24,6 +24,9 @@ from tui.widgets.run_figures import (
     step_words,
 )
 
+NARROW = 112
+"""Below this a name would be cut to a few letters beside all columns."""
+
 
 @dataclass(frozen=True)
 class RunRow:
@@ -59,7 +62,7 @@ class RunColumns:
 
 def run_columns(width: int) -> RunColumns:
     """What fits. In a narrow terminal the finish gives its place to a state that is worth more."""
-    if width < 100:
+    if width < NARROW:
         fixed = RunColumns(0, 6, 0, 15, 0, 7, 0, 0, 6, 16, 0)
         return _with_name(fixed, width, 30)
     if width < 150:

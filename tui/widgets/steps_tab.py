@@ -13,6 +13,8 @@ from tui.widgets.looking import Looking
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, pace_label, value_of
 
 CHART_MOST = 24
+CHART_LEAST = 4
+"""Title, time axis and two lines between."""
 
 
 def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
@@ -20,7 +22,7 @@ def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int)
     lines = [_progress(board, run, width), *_rate(run, width), *_left(board, run, width)]
     sources = _sources(board, run, width)
     height = min(CHART_MOST, room - len(lines) - len(sources) - 2)
-    if height >= 2:
+    if height >= CHART_LEAST:
         lines += paint_charts(board, run, looking, width, height)
     return lines + sources
 
