@@ -14,6 +14,9 @@ from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import Looking, Window
 
+NARROW = 108
+"""Below this the history is worth more than power limits and clocks."""
+
 
 @dataclass(frozen=True)
 class GpuColumns:
@@ -45,7 +48,7 @@ class GpuEntry:
 def columns_for(width: int, *, folded: bool) -> GpuColumns:
     """What fits, the history growing with the width."""
     wide = 2 if folded else 0  # ranges take more room than numbers
-    if width < 100:
+    if width < NARROW:
         columns = GpuColumns(3 + 2 * wide, 6, 5 + wide, 0, 8, 12, 0, 4 + 2 * wide, False, 4 + wide, 0, 7, 0)
     elif width < 150:
         columns = GpuColumns(
@@ -54,7 +57,7 @@ def columns_for(width: int, *, folded: bool) -> GpuColumns:
     else:
         columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 12, 5, 9 + 2 * wide, True, 4 + wide, 6 + 2 * wide, 7, 0)
     spare = width - _used(columns)
-    run = min(28, max(8, spare * 3 // 7)) if width >= 100 else min(16, max(6, spare * 3 // 5))
+    run = min(28, max(8, spare * 3 // 7)) if width >= NARROW else min(16, max(6, spare * 3 // 5))
     history = spare - run - 2
     return GpuColumns(**{**columns.__dict__, "run": run, "history": min(120, history) if history >= 8 else 0})
 
