@@ -276,6 +276,7 @@ def test_what_goes_through_tee_is_read_from_its_file(tmp_path: Path) -> None:
     )
     try:
         trainer = _wait_for_child(shell.pid, code)
+        _wait_for_text(log)  # by then tee has its file; a pipe without one is looked at again only after a while
         pipe = os.readlink(f"/proc/{trainer}/fd/1")
         fact = ProcessFacts(
             process=identity_of(trainer),
@@ -298,8 +299,17 @@ def test_what_goes_through_tee_is_read_from_its_file(tmp_path: Path) -> None:
         shell.communicate()
 
 
+def _wait_for_text(path: Path) -> None:
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        if path.exists() and path.stat().st_size:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"nothing was written to {path}")
+
+
 def _wait_for_child(parent: int, mark: str) -> int:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 15
     while time.monotonic() < deadline:
         for entry in os.listdir("/proc"):
             if not entry.isdigit():
@@ -309,7 +319,8 @@ def _wait_for_child(parent: int, mark: str) -> int:
                 command = Path(f"/proc/{entry}/cmdline").read_bytes()
             except OSError:
                 continue
-            if int(stat[stat.rfind(b")") + 1 :].split()[1]) == parent and mark.encode() in command:
+            started = command.startswith(os.fsencode(sys.executable))  # before it the child is the shell's copy
+            if started and int(stat[stat.rfind(b")") + 1 :].split()[1]) == parent and mark.encode() in command:
                 return int(entry)
         time.sleep(0.02)
     raise AssertionError("the trainer did not start")
