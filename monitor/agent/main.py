@@ -42,7 +42,7 @@ def build_sources(options: AgentOptions, clock: Clock) -> Sources:
     from monitor.steps.reader import StepReader
 
     own_pids = options.own_pids | {os.getpid()}
-    processes: ProcessSource = ProcessReader(clock, own_pids)
+    processes: ProcessSource = ProcessReader(clock, own_pids, asked_pids=options.asked_pids)
     steps: StepSource = StepReader(clock)
     host: HostSource = HostReader(clock)
     if options.demo_profile is None:

@@ -21,5 +21,7 @@ class AgentOptions:
     demo_seed: int = 0
     demo_trainer_pid: int | None = None
     """A real process that stands on simulated GPU 0; the front end has started it and ends it."""
+    asked_pids: frozenset[int] = frozenset()
+    """Processes that somebody named: watched whatever they look like."""
     own_pids: frozenset[int] = frozenset()
     """Processes that are ours and therefore no training: the front end, a replacement."""

@@ -40,15 +40,19 @@ class ProcessReader:
         uid: int | None = None,
         cgroup_root: str = "/sys/fs/cgroup",
         namespace: Namespace | None = None,
+        asked_pids: frozenset[int] = frozenset(),
     ) -> None:
-        """`own_pids` are left out: our agent and front end are no run. The rest is for tests."""
+        """Whom to leave out, whom to watch in any case, and what tests replace.
+
+        `own_pids` are our agent and front end, no run; `asked_pids` are watched whatever they look like.
+        """
         uid = uid if uid is not None else getattr(os, "geteuid", lambda: -1)()
         self._clock = clock
         self._uid = uid
         self._real = proc_root == "/proc"
         self._cgroup_root = cgroup_root
         self._proc = ProcDirectory(proc_root)
-        self._table = ProcessTable(self._proc, clock, uid, own_pids)
+        self._table = ProcessTable(self._proc, clock, uid, own_pids, asked_pids)
         self._facts = FactsReader(self._proc, clock, uid)
         self._namespace = namespace if namespace is not None else read_namespace(proc_root)
         self._watched: dict[ProcessIdentity, Watched] = {}

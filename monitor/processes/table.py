@@ -28,6 +28,7 @@ SETTLED_S = 5.0
 """A younger process may still be between fork and exec: it is judged again."""
 MAX_MAPS_BYTES = 1 << 20
 MAX_ENTRIES = 100_000
+ASKED = Choice("training", "asked for by its pid")
 
 _RANKS = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 _LIBRARIES: tuple[tuple[bytes, str], ...] = (
@@ -66,7 +67,16 @@ class Entry:
 class ProcessTable:
     """Keeps every process of the machine, judged once and again when it changed."""
 
-    def __init__(self, proc: ProcDirectory, clock: Clock, uid: int, own_pids: frozenset[int]) -> None:
+    def __init__(
+        self,
+        proc: ProcDirectory,
+        clock: Clock,
+        uid: int,
+        own_pids: frozenset[int],
+        asked_pids: frozenset[int] = frozenset(),
+    ) -> None:
+        """`own_pids` are never looked at; `asked_pids` are taken for trainings whatever they look like."""
+        self._asked_pids = asked_pids
         self._proc = proc
         self._clock = clock
         self._uid = uid
@@ -212,6 +222,8 @@ class ProcessTable:
         choice = choose(entry.candidate)
         if entry.choice.weak and choice.kind == "other":
             return  # what once worked like a training stays one while it waits
+        if choice.kind == "other" and entry.identity.pid in self._asked_pids:
+            choice = ASKED
         entry.choice = choice
 
     def _worth_a_look(self, entry: Entry) -> bool:

@@ -37,7 +37,10 @@ def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         ([], AgentWish()),
         (["once", "--json"], AgentWish()),
         (["free", "-n", "2"], AgentWish()),
-        (["attach", "123"], AgentWish()),
+        (["attach", "123"], AgentWish(pid=123)),
+        (["attach", "--seconds", "3", "123"], AgentWish(pid=123)),
+        (["attach", "x"], None),
+        (["attach"], None),
         (["--interval", "2"], AgentWish(2.0)),
         (["--interval=0.5", "--theme", "once"], AgentWish(0.5)),
         (["--demo"], AgentWish(1.0, (), DEFAULT_PROFILE, 0)),
@@ -68,7 +71,9 @@ def test_the_cheap_look_takes_the_interval_that_is_set(tmp_path: Path, monkeypat
     assert guessed_wish(["once"]) == AgentWish(1.0)
 
 
-@pytest.mark.parametrize("wish", [AgentWish(), AgentWish(0.25, ("0", "3")), AgentWish(2.0, (), "lost", 7)])
+@pytest.mark.parametrize(
+    "wish", [AgentWish(), AgentWish(0.25, ("0", "3")), AgentWish(2.0, (), "lost", 7), AgentWish(pid=7)]
+)
 def test_a_wish_is_told_as_it_was(wish: AgentWish) -> None:
     assert told(wish.arguments()) == (wish, os.getpid())
 

@@ -226,15 +226,34 @@ def test_attach_reads_a_real_training(training: subprocess.Popen[bytes], home: d
     assert b"step read from tqdm in stderr" in shown.stdout
 
 
-def test_attach_to_what_trains_nothing(home: dict[str, str]) -> None:
+def test_attach_to_what_writes_no_steps(home: dict[str, str]) -> None:
     sleeper = subprocess.Popen(["sleep", "30"])
     try:
-        done = run("attach", str(sleeper.pid), "--seconds", "1", env=home)
+        done = run("attach", str(sleeper.pid), "--seconds", "1", "--json", env=home)
     finally:
         sleeper.kill()
         sleeper.wait()
-    assert done.returncode == 2
-    assert f"Process {sleeper.pid} uses no GPU".encode() in done.stderr
+    assert done.returncode == 1
+    found = one_object("attach", done.stdout)
+    assert found["step"] is None
+    assert found["pid"] == sleeper.pid
+
+
+@pytest.mark.slow
+def test_attach_reads_whatever_is_named(home: dict[str, str], tmp_path: Path) -> None:
+    """A shell script looks like no training; who names its pid wants to know all the same."""
+    script = "i=0; while [ $i -lt 400 ]; do i=$((i+1)); echo step $i/400; sleep 0.05; done"
+    with (tmp_path / "job.log").open("wb") as log:
+        job = subprocess.Popen(["sh", "-c", script], stdout=log)
+    try:
+        done = run("attach", str(job.pid), "--seconds", "3", "--json", env=home)
+    finally:
+        job.kill()
+        job.wait()
+    found = one_object("attach", done.stdout)
+    assert done.returncode == 0
+    assert found["total_steps"] == 400
+    assert 0.04 < found["step_seconds"] < 0.2
 
 
 def test_a_recording_shows_the_same_when_replayed(home: dict[str, str], tmp_path: Path) -> None:

@@ -37,11 +37,12 @@ SURE_SPREAD_RATIO = 0.05
 def command(early: EarlyAgent, /, pid: int, seconds: float | None, as_json: bool, log_path: str | None) -> int:
     """What can be read of process PID and from where: step, rate, time left; nothing of the process is changed.
 
-    Status 1 when its step could not be read, 2 when there is no such process or it is no run.
+    Any process of yours can be named, also one that does not look like a training. Status 1 when its step could not be
+    read, 2 when there is no such process.
     """
     if not os.path.isdir(f"/proc/{pid}") and not _alive(pid):
         return _refuse(as_json, pid, f"There is no process {pid}.")
-    watching = Watching(open_source(Choice(), early), opened_log(log_path))
+    watching = Watching(open_source(Choice(pid=pid), early), opened_log(log_path))
 
     def enough(builder: ViewBuilder) -> bool:
         if seconds is not None:
@@ -116,4 +117,4 @@ def why_no_run(view: View, pid: int) -> str:
     facts = next((facts for identity, facts in view.facts.items() if identity.pid == pid), None)
     if facts is not None:
         return f"Process {pid} ({facts.name}) is watched but belongs to no run: {facts.why or facts.kind}."
-    return f"Process {pid} uses no GPU and nothing about it looks like a training, a server or a notebook."
+    return f"Process {pid} cannot be watched: it is a kernel thread, has ended, or is one of traintop's own."

@@ -24,6 +24,7 @@ def be_agent(wish: AgentWish, front_end: int | None = None) -> int:
             demo_profile=wish.demo,
             demo_seed=wish.seed,
             demo_trainer_pid=None if trainer is None else trainer.pid,
+            asked_pids=frozenset() if wish.pid is None else frozenset({wish.pid}),
             own_pids=frozenset() if front_end is None else frozenset({front_end}),
         ),
         tidy=lambda: None if trainer is None else trainer.stop(),

@@ -25,6 +25,8 @@ class Choice:
     replay: str | None = None
     from_command: str | None = None
     interval_s: float = 1.0
+    pid: int | None = None
+    """A process that is to be watched whatever it looks like."""
 
     def __post_init__(self) -> None:
         given = {"--demo": self.demo, "--replay": self.replay, "--from": self.from_command}
@@ -55,7 +57,7 @@ def open_source(choice: Choice, early: EarlyAgent) -> MessageSource:
             from monitor.stream.command_source import CommandSource
 
             return CommandSource(choice.from_command)
-        return early.take(AgentWish(choice.interval_s, demo=choice.demo, seed=choice.seed))
+        return early.take(AgentWish(choice.interval_s, demo=choice.demo, seed=choice.seed, pid=choice.pid))
     except ForeignStreamError as error:
         raise click.ClickException(str(error)) from None
     except OSError as error:

@@ -70,14 +70,14 @@ def guessed_wish(argv: Sequence[str]) -> AgentWish | None:
     """What the agent will be started with, or `None` where none is wanted or the guess is not safe."""
     if any(word.split("=", 1)[0] in _NO_AGENT for word in argv):
         return None
-    command: str | None = None
+    bare: list[str] = []
     found: dict[str, str | None] = {}
     words = list(argv)
     while words:
         word = words.pop(0)
         name, equals, value = word.partition("=")
         if not word.startswith("-"):
-            command = command or word
+            bare.append(word)
             continue
         if name == "--demo":
             takes = not equals and bool(words) and not words[0].startswith("-")
@@ -86,9 +86,13 @@ def guessed_wish(argv: Sequence[str]) -> AgentWish | None:
             found[name] = words.pop(0) if words else ""
         elif equals:
             found[name] = value
+    command = bare[0] if bare else None
     if command is not None and command not in WATCHING_COMMANDS:
         return None
-    return _wish(found, live=command is None)
+    if command == "attach" and (len(bare) != 2 or not bare[1].isascii() or not bare[1].isdecimal()):
+        return None
+    wish = _wish(found, live=command is None)
+    return wish._replace(pid=int(bare[1][:19])) if wish is not None and command == "attach" else wish
 
 
 def _wish(found: dict[str, str | None], *, live: bool) -> AgentWish | None:

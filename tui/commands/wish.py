@@ -14,6 +14,8 @@ class AgentWish(NamedTuple):
     gpus: tuple[str, ...] = ()
     demo: str | None = None
     seed: int = 0
+    pid: int | None = None
+    """A process that is to be watched whatever it looks like."""
 
     def arguments(self) -> tuple[str, ...]:
         """In the one order that `told` reads; with our pid, so that the agent takes us for no training."""
@@ -22,6 +24,8 @@ class AgentWish(NamedTuple):
             words += ["--gpus", ",".join(self.gpus)]
         if self.demo is not None:
             words += ["--demo", self.demo, "--seed", str(self.seed)]
+        if self.pid is not None:
+            words += ["--pid", str(self.pid)]
         return tuple(words)
 
 
@@ -41,6 +45,7 @@ def told(words: Sequence[str]) -> tuple[AgentWish, int] | None:
             "--gpus",
             "--demo",
             "--seed",
+            "--pid",
         }
     ):
         return None
@@ -51,6 +56,7 @@ def told(words: Sequence[str]) -> tuple[AgentWish, int] | None:
                 gpus=tuple(pairs["--gpus"].split(",")) if "--gpus" in pairs else (),
                 demo=pairs.get("--demo"),
                 seed=int(pairs.get("--seed", 0)),
+                pid=int(pairs["--pid"]) if "--pid" in pairs else None,
             ),
             int(pairs["--front-end"]),
         )
