@@ -64,6 +64,14 @@ class Viewer:
         source.start(self.messages.append, self.reasons.append)
 
 
+def has_ended(pid: int) -> bool:
+    """A child of ours is dead, whether or not somebody has taken note of its status."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+    except ChildProcessError:
+        return True
+
+
 @pytest.fixture
 def viewer() -> Iterator[Viewer]:
     made = Viewer()
@@ -327,7 +335,7 @@ def test_an_agent_that_falls_silent_is_replaced(viewer: Viewer, monkeypatch: pyt
     first = source.pid
     assert first is not None
     os.kill(first, signal.SIGSTOP)
-    viewer.until(lambda: len(viewer.of(Hello)) == 2)
+    viewer.until(lambda: len(viewer.of(Hello)) == 2 and viewer.of(Fault))
     assert viewer.of(Fault)[0].sentence.startswith("The agent said nothing for")
     source.close()
-    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    viewer.until(lambda: has_ended(first))
