@@ -74,11 +74,11 @@ def clock(wall_s: float, utc_offset_s: int | None = None, now_s: float | None = 
 
     `utc_offset_s` is that of the node whose stream is shown; without it the viewer's own zone is used.
     """
-    then = _local(wall_s, utc_offset_s)
+    then = calendar(wall_s, utc_offset_s)
     text = time.strftime("%H:%M", then)
     if now_s is None:
         return text
-    now = _local(now_s, utc_offset_s)
+    now = calendar(now_s, utc_offset_s)
     if then[:3] == now[:3]:
         return text
     if abs(wall_s - now_s) < 6 * 86400:
@@ -86,5 +86,11 @@ def clock(wall_s: float, utc_offset_s: int | None = None, now_s: float | None = 
     return f"{time.strftime('%d %b', then)} {text}" if then[0] == now[0] else time.strftime("%d %b %Y", then)
 
 
-def _local(wall_s: float, utc_offset_s: int | None) -> time.struct_time:
-    return time.localtime(wall_s) if utc_offset_s is None else time.gmtime(wall_s + utc_offset_s)
+def calendar(wall_s: float, utc_offset_s: int | None) -> time.struct_time:
+    """The moment in the node's zone, or the viewer's. One that no calendar has is taken for the nearest that it has."""
+    known_s = max(0.0, min(wall_s, _LATEST_S))
+    return time.localtime(known_s) if utc_offset_s is None else time.gmtime(max(0.0, known_s + utc_offset_s))
+
+
+_LATEST_S = 1e11
+"""In the year 5138."""

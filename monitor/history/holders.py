@@ -230,7 +230,7 @@ def _judge(
     allowed = IDLE_BYTES if sample.memory_reserved_bytes is not None else IDLE_WITH_RESERVE_BYTES
     busy = not sample.processes and sample.gpu_util_ratio is not None and sample.gpu_util_ratio > IDLE_UTIL_RATIO
     if busy or (used is not None and used - drawn > allowed):
-        return "held", (UNSEEN,), "held by a process that cannot be seen (dead, zombie or in another container)"
+        return "held", (UNSEEN,), "a process that cannot be seen (dead, zombie or in another container)"
     if not sample.processes_known:
         return "unknown", (), "the driver gives no process list"
     return "free", (), ""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from monitor.types.record import Range
 from tests.outputs.views import GIB, MINE, NOW_S, OTHERS, free_view, full_view, no_driver_view, unknown_view
+from tui import figures
 from tui.outputs import attach, doctor, free, once_json, schemas, text
 from tui.outputs import csv as csv_output
 from tui.outputs.chosen import only_gpus
@@ -252,3 +253,9 @@ def test_wrapping_loses_no_word(words: str, width: int) -> None:
     assert all(sum(cell_width(span.text) for span in one) <= width for one in lines)
     if max((cell_width(word) for word in words.split()), default=0) <= width - 3:
         assert " ".join(span.text for one in lines for span in one[1:]).split() == words.split()
+
+
+def test_a_moment_that_no_calendar_has_breaks_nothing() -> None:
+    for moment_s in (1e300, -1e300, 1e15):
+        assert figures.clock(moment_s, 3600, 1_800_000_000.0)
+        assert figures.clock(1_800_000_000.0, None, moment_s)

@@ -11,9 +11,9 @@ from tui.commands.options import GpuList, Interval, Seconds, arguments_option, j
 from tui.commands.recording import recorded_messages
 from tui.commands.timing_log import TimingLog, opened_log
 from tui.commands.watching import PATIENCE_S, Watching, first_look_done, is_partial, recorded_view
-from tui.outputs.chosen import only_gpus
+from tui.outputs.chosen import not_there, only_gpus
 from tui.outputs.paint import plain, write_out, write_sentence
-from tui.start import EXIT_FINE, EXIT_PARTIAL
+from tui.start import EXIT_FINE, EXIT_NOTHING, EXIT_PARTIAL
 from tui.terminal.ability import terminal_ability
 from tui.view import View, ViewBuilder
 
@@ -54,8 +54,13 @@ def command(
     if seconds is None and choice.kind == "demo":
         seconds = PLAIN_SECONDS
     view = looked(choice, early, seconds, opened_log(log_path))
+    nothing = False
     if gpus:
+        strange = not_there(view, gpus)
+        if strange:
+            write_sentence(f"traintop: {strange}")
         view = only_gpus(view, gpus)
+        nothing = bool(strange) and not (view.snapshot and view.snapshot.gpus)
     if as_json:
         from tui.outputs.once_json import once_output
         from tui.outputs.output import encode
@@ -67,6 +72,8 @@ def command(
         write_out(gpus_csv(view))
     else:
         show_plain(view)
+    if nothing:
+        return EXIT_NOTHING
     return EXIT_PARTIAL if is_partial(view) else EXIT_FINE
 
 

@@ -38,3 +38,16 @@ def only_gpus(view: View, names: tuple[str, ...]) -> View:
         ),
         holdings={uuid: holding for uuid, holding in view.holdings.items() if uuid in uuids},
     )
+
+
+def not_there(view: View, names: tuple[str, ...]) -> str:
+    """A sentence about chosen GPUs that are not here; empty when all are."""
+    if view.hello is None or not view.hello.gpus or names == (MINE,):
+        return ""
+    whole = [gpu.index for gpu in view.hello.gpus if gpu.mig_parent_uuid is None]
+    known = {str(index) for index in whole} | {gpu.uuid for gpu in view.hello.gpus}
+    strange = [name for name in names if name not in known]
+    if not strange:
+        return ""
+    span = f"GPU {whole[0]}" if len(whole) == 1 else f"GPUs {min(whole)} to {max(whole)}" if whole else "MIG instances"
+    return f"There is no GPU {', '.join(strange)} here, but {span}."

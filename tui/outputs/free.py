@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from monitor.history.holders import Holding
 from monitor.types.gpu import GpuIdentity, GpuSample
+from monitor.types.messages import Hello
 from tui import figures
 from tui.outputs.output import Output, moment
 from tui.outputs.paint import Column, Line, Span, line, table
@@ -28,6 +29,8 @@ class FreeGpuOut(Output, frozen=True, kw_only=True):
 
     uuid: str
     index: int | None
+    mig_parent_index: int | None
+    """For a MIG instance: the index of its GPU; `index` then counts within that."""
     name: str | None
     state: str
     """free, held, too_small (free, but less memory than was asked for) or unknown."""
@@ -51,7 +54,8 @@ class FreeOutput(Output, frozen=True, kw_only=True):
     enough: bool | None
     free_count: int
     cuda_visible_devices: str | None
-    """UUIDs, which hold in every device order; null when there are not enough."""
+    """UUIDs, which hold in every device order; null when there are not enough. Whole GPUs, or one MIG instance: CUDA
+    gives a process no more than one instance, and none beside a GPU."""
     gpus: tuple[FreeGpuOut, ...]
 
 
@@ -94,20 +98,28 @@ def free_output(view: View, question: FreeQuestion) -> FreeOutput:
     free = [row for row in rows if row.state == "free"]
     # The emptiest first, then the driver's order.
     free.sort(key=lambda row: -(row.memory_free_bytes or 0) // figures.GIB)
-    wanted = len(free) if question.count is None else question.count
-    enough = len(free) >= max(1, wanted)
+    usable = [row for row in free if row.mig_parent_index is None] or free[:1]
+    wanted = len(usable) if question.count is None else question.count
+    enough = len(usable) >= max(1, wanted)
     return FreeOutput(
         schema=SCHEMA,
-        error=None if rows else (hello.driver_detail or "There is no GPU here."),
+        error=None if rows else _why_none(view, hello),
         taken_at=moment(snapshot.taken_s, hello.utc_offset_s),
         host=hello.host or None,
         asked_count=question.count,
         asked_free_bytes=question.min_free_bytes,
         enough=enough if rows else None,
         free_count=len(free),
-        cuda_visible_devices=",".join(row.uuid for row in free[:wanted]) if enough else None,
+        cuda_visible_devices=",".join(row.uuid for row in usable[:wanted]) if enough else None,
         gpus=rows,
     )
+
+
+def _why_none(view: View, hello: Hello) -> str:
+    if hello.driver_state == "asking":
+        told = next((fault.sentence for fault in view.faults if fault.source == "driver"), "")
+        return f"It is not known which GPUs are here: {told or 'the driver has not answered yet'}."
+    return hello.driver_detail or "There is no GPU here."
 
 
 def _gpu(
@@ -124,6 +136,7 @@ def _gpu(
     return FreeGpuOut(
         uuid=sample.uuid,
         index=gpu.index if gpu else None,
+        mig_parent_index=_parent_index(view, gpu),
         name=gpu.name if gpu else None,
         state=state,
         why=why or None,
@@ -132,6 +145,12 @@ def _gpu(
         since_kind=holding.since_kind if holding.since_s is not None else None,
         holders=_holders(view, sample),
     )
+
+
+def _parent_index(view: View, gpu: GpuIdentity | None) -> int | None:
+    if gpu is None or gpu.mig_parent_uuid is None or view.hello is None:
+        return None
+    return next((one.index for one in view.hello.gpus if one.uuid == gpu.mig_parent_uuid), None)
 
 
 def _free_bytes(sample: GpuSample, gpu: GpuIdentity | None) -> int | None:
@@ -145,9 +164,14 @@ def _free_bytes(sample: GpuSample, gpu: GpuIdentity | None) -> int | None:
     return total - sample.memory_used_bytes - (sample.memory_reserved_bytes or 0)
 
 
+_ELSEWHERE = {"other_namespace": "in another container", "hidden": "hidden by the system", "gone": "gone"}
+"""What stands for a name, by how the driver's pid was paired."""
+
+
 def _holders(view: View, sample: GpuSample) -> tuple[HolderOut, ...]:
     pairings = view.snapshot.pairings if view.snapshot else ()
     paired = {one.driver_pid: one.process for one in pairings if one.gpu_uuid == sample.uuid}
+    elsewhere = {one.driver_pid: _ELSEWHERE.get(one.how) for one in pairings if one.gpu_uuid == sample.uuid}
     run_names = {member.process: run.name for run in view.runs for member in run.members}
     found: list[HolderOut] = []
     for process in sample.processes:
@@ -158,7 +182,7 @@ def _holders(view: View, sample: GpuSample) -> tuple[HolderOut, ...]:
             HolderOut(
                 pid=process.pid,
                 user=facts.user if facts else None,
-                name=name or (facts.name if facts else None),
+                name=name or (facts.name if facts else None) or elsewhere.get(process.pid),
                 used_memory_bytes=process.used_memory_bytes,
             )
         )
@@ -169,7 +193,7 @@ _COLUMNS = (
     Column("#", right=True),
     Column("name", keep=2, most=26, least=8),
     Column("free GiB", right=True),
-    Column("state", most=40, least=8),
+    Column("state", keep=4, most=9),
     Column("holder", most=90, least=8),
     Column("since", keep=6, most=40),
 )
@@ -179,6 +203,7 @@ def free_text(output: FreeOutput, width: int) -> list[Line]:
     """The table, and the line to paste."""
     rows = [_row(gpu) for gpu in output.gpus]
     lines, _ = table(_COLUMNS, rows, width)
+    lines += [line(f"{_label(gpu)}: {gpu.why}") for gpu in output.gpus if gpu.state == "unknown" and gpu.why]
     if output.cuda_visible_devices is None:
         asked = "" if output.asked_free_bytes is None else f" with {figures.size(output.asked_free_bytes)} free"
         if output.asked_count is None or not output.free_count:
@@ -188,36 +213,47 @@ def free_text(output: FreeOutput, width: int) -> list[Line]:
             line(f"{output.free_count} of the {output.asked_count} GPUs{asked} that were asked for are free."),
         ]
     chosen = output.cuda_visible_devices.split(",")
-    index = {gpu.uuid: gpu.index for gpu in output.gpus}
-    numbers = ",".join("?" if index[uuid] is None else str(index[uuid]) for uuid in chosen)
+    gpus = {gpu.uuid: gpu for gpu in output.gpus}
+    numbers = ",".join("?" if gpus[uuid].index is None else str(gpus[uuid].index) for uuid in chosen)
+    note = f"  that is {numbers} in the driver's order (CUDA_DEVICE_ORDER=PCI_BUS_ID)"
+    if gpus[chosen[0]].mig_parent_index is not None:
+        note = "  one MIG instance: CUDA gives no process more than one"
     return [
         *lines,
         line(Span(f"CUDA_VISIBLE_DEVICES={output.cuda_visible_devices}", "strong")),
-        line(Span(f"  that is {numbers} in the driver's order (CUDA_DEVICE_ORDER=PCI_BUS_ID)", "dim")),
+        line(Span(note, "dim")),
     ]
 
 
 def _row(gpu: FreeGpuOut) -> tuple[Span, ...]:
     role = {"free": "good", "held": "", "too_small": "warn"}.get(gpu.state, "warn")
-    word = {"held": "held", "free": "free"}.get(gpu.state, f"{gpu.state.replace('_', ' ')}: {gpu.why or 'no figure'}")
     return (
-        Span("?" if gpu.index is None else str(gpu.index)),
+        Span(_label(gpu)),
         Span((gpu.name or "–").removeprefix("NVIDIA "), "dim"),
         Span(figures.gib(gpu.memory_free_bytes)),
-        Span(word, role),
+        Span(gpu.state.replace("_", " "), role),
         Span(_holder_text(gpu)),
         Span(_since_text(gpu), "dim"),
     )
 
 
+def _label(gpu: FreeGpuOut) -> str:
+    index = "?" if gpu.index is None else str(gpu.index)
+    return index if gpu.mig_parent_index is None else f"{gpu.mig_parent_index}:{index}"
+
+
 def _holder_text(gpu: FreeGpuOut) -> str:
+    if gpu.state == "too_small":
+        return gpu.why or ""
     if gpu.state != "held":
         return ""
     if not gpu.holders:
         return gpu.why or "a process that cannot be seen"
     first = gpu.holders[0]
     more = f" +{len(gpu.holders) - 1}" if len(gpu.holders) > 1 else ""
-    return f"{first.user or '?'}: {first.name or 'unknown program'} (pid {first.pid}){more}"
+    if first.user is None:
+        return f"pid {first.pid}, {first.name or 'nothing is known of it'}{more}"
+    return f"{first.user}: {first.name or 'unknown program'} (pid {first.pid}){more}"
 
 
 def _since_text(gpu: FreeGpuOut) -> str:

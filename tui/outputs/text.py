@@ -91,9 +91,10 @@ def _kinds(gpus: tuple[GpuIdentity, ...]) -> str:
     counts: dict[str, int] = {}
     for gpu in gpus:
         if gpu.mig_parent_uuid is None:
-            name = gpu.name.removeprefix("NVIDIA ")
+            nameless = gpu.name == f"GPU {gpu.index}"
+            name = "that does not answer" if nameless else f"× {gpu.name.removeprefix('NVIDIA ')}"
             counts[name] = counts.get(name, 0) + 1
-    return " + ".join(f"{count} × {name}" for name, count in counts.items())
+    return " + ".join(f"{count} {name}" for name, count in counts.items())
 
 
 def _driver(hello: Hello | None, width: int) -> list[Line]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from monitor.history.series import Series
+from tui import figures
 from tui.widgets.bars import bounds, chart, curve
 from tui.widgets.ink import Line, Pen, cut, width_of
 
@@ -86,8 +87,7 @@ def time_axis(series: Series, width: int, utc_offset_s: int | None) -> str:
 
     def at(share: float) -> str:
         wall_s = series.start_s + (series.end_s - series.start_s) * share
-        moment = time.localtime(wall_s) if utc_offset_s is None else time.gmtime(wall_s + utc_offset_s)
-        return time.strftime(form, moment)
+        return time.strftime(form, figures.calendar(wall_s, utc_offset_s))
 
     left, middle, right = at(0), at(0.5), at(1)
     if width < 3 * len(left) + 6:

@@ -171,4 +171,4 @@ def _right(board: Board, connection: Connection, width: int) -> list[Span]:
 
 
 def _time(form: str, wall_s: float, utc_offset_s: int) -> str:
-    return time.strftime(form, time.gmtime(wall_s + utc_offset_s))
+    return time.strftime(form, figures.calendar(wall_s, utc_offset_s))
