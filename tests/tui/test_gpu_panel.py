@@ -69,12 +69,12 @@ def test_no_line_is_wider_than_the_screen_and_the_room_is_kept(name: str, width:
 
 def test_what_is_cut_is_counted_and_reachable() -> None:
     view = scenes.view_of("lost")
-    lines = text_of(view, width=80, room=4)
+    lines = text_of(view, width=20, room=3)
     assert lines[-1].strip().startswith("+")
-    panel = paint_gpus(board_of(view), LOOKING, 80, 4)
+    panel = paint_gpus(board_of(view), LOOKING, 20, 3)
     last = panel.entries[-1]
-    chosen = text_of(view, 80, 4, Looking(area="gpus", gpu=last.key))
-    assert any(line.startswith("▸7") for line in chosen)
+    chosen = text_of(view, 20, 3, Looking(area="gpus", gpu=last.key))
+    assert any("▸7" in line for line in chosen)
 
 
 def test_broken_gpus_say_so_in_words_and_hide_nothing_else() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 GPU_SHARE = 0.42
 GPU_SHARE_SMALL = 0.33
+GPU_SHARE_MOST = 0.45
+"""In a small terminal, where that shows every GPU at once."""
 SMALL_LINES = 30
 DETAIL_SHARE = 0.34
 DETAIL_LEAST = 5
@@ -24,12 +26,12 @@ class Heights:
     footer: int
 
 
-def gpu_room(height: int, header: int, runs: int) -> int:
-    """Lines that the GPU panel may take: more when there are few runs."""
+def gpu_room(height: int, header: int, runs: int, needed: int = 0) -> int:
+    """Lines that the GPU panel may take: more when there are few runs, and where `needed` lines show every GPU."""
     space = height - header - 2
     wanted_below = max(RUNS_LEAST, min(runs + 1, space // 4)) + max(DETAIL_LEAST, round(space * DETAIL_SHARE))
     if height < SMALL_LINES:
-        return max(2, round(space * GPU_SHARE_SMALL))
+        return max(2, round(space * GPU_SHARE_SMALL), min(needed, round(space * GPU_SHARE_MOST)))
     return max(2, min(round(space * 0.6), max(round(space * GPU_SHARE), space - wanted_below)))
 
 

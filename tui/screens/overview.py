@@ -154,12 +154,18 @@ class Overview(PaintedScreen):
         self._tab(4)
 
     def do_tab_next(self) -> None:
-        """The next tab."""
-        self._tab(self.looking.tab + 1)
+        """The next tab; among GPUs in a grid the next column."""
+        self._sideways(1)
 
     def do_tab_previous(self) -> None:
-        """The tab before."""
-        self._tab(self.looking.tab - 1)
+        """The tab before; among GPUs in a grid the column before."""
+        self._sideways(-1)
+
+    def _sideways(self, by: int) -> None:
+        if self.looking.area == "gpus" and self.gpu_panel.stride:
+            self._move(by * self.gpu_panel.stride)
+        else:
+            self._tab(self.looking.tab + by)
 
     def do_window(self) -> None:
         """The next time window."""

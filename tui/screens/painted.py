@@ -21,6 +21,7 @@ from tui.theme.palette import Palette
 from tui.view import View
 from tui.widgets.board import Board, Letters, build_board
 from tui.widgets.footer import paint_footer
+from tui.widgets.gpu_grid import lines_for_all
 from tui.widgets.gpu_panel import GpuPanel, paint_gpus
 from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.header import Connection, paint_header
@@ -131,7 +132,8 @@ class PaintedScreen(Screen[None]):
             return
         header = paint_header(self.board, self._connection, width)
         self._choose_run()
-        self.gpu_panel = self._paint_gpus(width, gpu_room(height, len(header), len(self.rows)))
+        needed = lines_for_all(self.board, width)
+        self.gpu_panel = self._paint_gpus(width, gpu_room(height, len(header), len(self.rows), needed))
         heights = arrange(height, len(header), len(self.gpu_panel.lines), max(1, len(self.rows)))
         self._set_heights(heights)
         show = {

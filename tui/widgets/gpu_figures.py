@@ -52,6 +52,20 @@ def state_words(sample: GpuSample) -> str:
     return sample.state_detail or STATES.get(sample.state, sample.state)
 
 
+SHORT_STATES: dict[str, tuple[str, str]] = {
+    "lost": ("▲lost", "critical"),
+    "needs_reset": ("▲reset", "critical"),
+    "error": ("▲error", "warn"),
+    "no_permission": ("denied", "warn"),
+    "asleep": ("asleep", "label"),
+}
+
+
+def short_state(sample: GpuSample | None) -> tuple[str, str]:
+    """The same in a word, and its style, for where there is little room."""
+    return ("–", "label") if sample is None else SHORT_STATES.get(sample.state, (sample.state, "warn"))
+
+
 def known(values: Iterable[float | None]) -> list[float]:
     """Those that are known."""
     return [value for value in values if value is not None]
