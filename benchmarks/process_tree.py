@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from pathlib import Path
-
-TICKS_PER_S = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
 def tree(root_pid: int) -> list[int]:
@@ -28,15 +27,21 @@ def tree(root_pid: int) -> list[int]:
 
 
 def cpu_s(pids: list[int]) -> float:
-    """User and system time of these processes and of their reaped children, in seconds."""
-    total = 0
+    """Time that the threads of these processes have run, in seconds.
+
+    From the scheduler's own nanoseconds: user and system time in `stat` are sampled by the timer tick, which counts a
+    process that wakes at each tick for up to twice its time. A thread that has ended is no longer counted.
+    """
+    total_ns = 0
     for pid in pids:
         try:
-            stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+            threads = os.listdir(f"/proc/{pid}/task")
         except OSError:
             continue
-        total += sum(int(field) for field in stat.rsplit(")", 1)[1].split()[11:15])
-    return total / TICKS_PER_S
+        for thread in threads:
+            with contextlib.suppress(OSError):
+                total_ns += int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text(encoding="ascii").split()[0])
+    return total_ns / 1e9
 
 
 def pss_bytes(pids: list[int]) -> int:
