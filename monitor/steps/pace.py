@@ -8,12 +8,16 @@ stay dense, so that a run of weeks fits into the same memory as one of minutes.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 MAX_INTERVALS = 160
 JUDGED_PARTS = 40
-"""The rate is found anew when the history has grown by one part in this many."""
+"""The rate is found anew when the history has grown by one part in this many, in points and (of the last
+`STEADY_S`) in time."""
 WARM_UP_STEPS = 10
 """Of these first steps, those that took `WARM_UP_RATIO` of an ordinary one are left out: they compile, fill caches."""
 WARM_UP_RATIO = 1.5
@@ -22,6 +26,10 @@ LEAST_STEPS = 1e-6
 SKIP_RATIO = 0.1
 """Steps that took less than this share of an ordinary one were skipped on resume, not made."""
 SKIP_STEPS = 10
+JUMP_RATIO, JUMP_BEFORE = 0.5, 3
+"""A first interval jumped when its steps took less than half of those in each of the next three."""
+NEAR_RATIO = 1.25
+"""While the mean is looked for it rarely moves by more; what is ordinary all that way needs no second look."""
 STEADY_S = 600.0
 """The steady rate is that of the last ten minutes, or of the last third where that is shorter."""
 STEADY_INTERVALS = 32
@@ -54,6 +62,13 @@ class _Interval(NamedTuple):
     """The count that it begins with."""
     allowed: float
     """How many times an ordinary stretch of as many steps it may take before it is called a stall."""
+    each_s: float
+    """Seconds a step."""
+    least_s: float
+    """With an ordinary step of this or more it is no stall, however coarse the clock."""
+
+
+_EACH_S = attrgetter("each_s")
 
 
 class Pace:
@@ -70,6 +85,8 @@ class Pace:
         self._rate: Rate | None = None
         self._judged: tuple[_Interval, ...] | None = None
         self._wait = 0
+        self._from_s = 0.0
+        self._due_s = -math.inf
 
     @property
     def last_s(self) -> float | None:
@@ -83,7 +100,9 @@ class Pace:
         like lay in between.
         """
         before, self._closed, self._stalled = self._last, False, stalled
-        if before is not None and time_s >= before[0]:
+        if before is None or time_s < before[0]:
+            self._from_s, self._due_s = time_s, -math.inf
+        else:
             seconds, steps = time_s - before[0], step - before[1]
             self.longest_s = max(self.longest_s, seconds)
             if steps >= LEAST_STEPS:
@@ -93,11 +112,13 @@ class Pace:
         if len(self._intervals) > MAX_INTERVALS:
             self._thin()
         self._wait -= 1
-        self._marked = self._wait <= 0
+        self._marked = self._wait <= 0 and time_s >= self._due_s
         if self._marked:
             # Not at each point: a long history hardly changes. Chosen by points alone, whenever it is asked for.
             self._judged = tuple(self._intervals)
             self._wait = len(self._intervals) // JUDGED_PARTS
+            grown_s = min(time_s - self._from_s, STEADY_S) / JUDGED_PARTS
+            self._due_s = time_s + grown_s if self._wait else -math.inf
 
     def amend(self, time_s: float, step: float) -> None:
         """Say the newest point better: more was counted in the same look."""
@@ -105,6 +126,7 @@ class Pace:
             self._intervals.pop()
         self._last = self._before
         self._wait = 0 if self._marked else self._wait + 1
+        self._due_s = -math.inf if self._marked else self._due_s
         self.add(time_s if self._last is None else max(time_s, self._last[0]), step, stalled=self._stalled)
 
     def rate(self) -> Rate | None:
@@ -126,18 +148,20 @@ class Pace:
 
 
 def _interval(seconds: float, steps: float, stalled: bool, first: float) -> _Interval:
-    return _Interval(seconds, steps, stalled, first, 1 + max(0.1, 1.5 / math.sqrt(steps)))
+    allowed = 1 + max(0.1, 1.5 / math.sqrt(steps))
+    return _Interval(seconds, steps, stalled, first, allowed, seconds / steps, seconds / (steps * allowed))
 
 
-def _median(values: list[tuple[float, float]]) -> float:
-    """The median of (value, weight)."""
-    ordered = sorted(values)
-    half = sum(weight for _, weight in ordered) / 2
-    for value, weight in ordered:
+def _median_s(intervals: list[_Interval], most_steps: float) -> float:
+    """The median of the seconds a step; an interval weighs what its steps are, up to a limit."""
+    ordered = sorted(intervals, key=_EACH_S)
+    weights = [i.steps if i.steps < most_steps else most_steps for i in ordered]
+    half = sum(weights) / 2
+    for interval, weight in zip(ordered, weights, strict=True):
         half -= weight
         if half <= 0:
-            return value
-    return ordered[-1][0]
+            return interval.each_s
+    return ordered[-1].each_s
 
 
 def _coarse(resolution_s: float, base: float) -> float:
@@ -145,36 +169,63 @@ def _coarse(resolution_s: float, base: float) -> float:
     return min(resolution_s, max(base, 0.1))
 
 
-def _is_skip(interval: _Interval, base: float, coarse_s: float) -> bool:
-    return interval.steps >= SKIP_STEPS and interval.seconds + coarse_s < SKIP_RATIO * base * interval.steps
-
-
 def _base(intervals: list[_Interval], resolution_s: float) -> float:
-    """Seconds of an ordinary step: the mean over all that is neither a stall nor a skip."""
+    """Seconds of an ordinary step: the mean over all that is neither a stall nor a skip.
+
+    The hot spot of a tick: only those intervals are looked at one by one that might be either.
+    """
     plain = [i for i in intervals if not i.stalled]
-    if sum(i.steps for i in plain) < 0.1 * sum(i.steps for i in intervals):
+    if len(plain) < len(intervals) and sum([i.steps for i in plain]) < 0.1 * sum([i.steps for i in intervals]):
         plain = intervals  # a stall in each of them: they are the ordinary thing here
-    usual = _median([(i.steps, 1.0) for i in plain])
+    usual = sorted([i.steps for i in plain])[(len(plain) - 1) // 2]
     # A jump over thousands of steps on resume must not outvote all others.
-    base = _median([(i.seconds / i.steps, min(i.steps, 3 * usual)) for i in plain])
+    base = _median_s(plain, 3 * usual)
+    low = high = -1.0
+    doubtful: list[_Interval] = []
+    sure_s = sure_steps = 0.0
     for _ in range(5):
-        coarse_s = _coarse(resolution_s, base)
-        sum_s = sum_steps = 0.0
-        for seconds, steps, _, _, allowed in plain:  # the hot loop of a tick: nothing is called in it
-            ordinary_s = base * steps
-            if seconds > ordinary_s * allowed + 2 * coarse_s:
-                continue
-            if steps >= SKIP_STEPS and seconds + coarse_s < SKIP_RATIO * ordinary_s:
-                continue
-            sum_s += seconds
-            sum_steps += steps
-        if not sum_steps:
+        if not low <= base <= high:
+            low, high = base / NEAR_RATIO, base * NEAR_RATIO
+            skip_s = SKIP_RATIO * high
+            doubtful = [i for i in plain if i.least_s > low or i.each_s < skip_s]
+            sure = [i for i in plain if i.least_s <= low and i.each_s >= skip_s] if doubtful else plain
+            sure_s, sure_steps = sum([i.seconds for i in sure]), sum([i.steps for i in sure])
+        more_s, more_steps = _ordinary(doubtful, base, resolution_s)
+        if not sure_steps + more_steps:
             break
-        mean = sum_s / sum_steps
+        mean = (sure_s + more_s) / (sure_steps + more_steps)
         if abs(mean - base) <= 1e-4 * base:
             return mean
         base = mean
     return base
+
+
+def _ordinary(intervals: list[_Interval], base: float, resolution_s: float) -> tuple[float, float]:
+    """Seconds and steps of all that is neither a stall nor a skip."""
+    coarse_s = _coarse(resolution_s, base)
+    sum_s = sum_steps = 0.0
+    for seconds, steps, _, _, allowed, _, _ in intervals:
+        ordinary_s = base * steps
+        if seconds > ordinary_s * allowed + 2 * coarse_s:
+            continue
+        if steps >= SKIP_STEPS and seconds + coarse_s < SKIP_RATIO * ordinary_s:
+            continue
+        sum_s += seconds
+        sum_steps += steps
+    return sum_s, sum_steps
+
+
+def _without_jump(intervals: list[_Interval]) -> list[_Interval]:
+    """Leave out a first interval that is much faster than what follows: a count that begins at a checkpoint's step.
+
+    What was skipped stands in one interval with the first steps that were made, so that it is not fast enough to be
+    told by its speed alone; and of few intervals it would outweigh the others.
+    """
+    first, following = intervals[0], intervals[1 : 1 + JUMP_BEFORE]
+    if first.steps < SKIP_STEPS or len(following) < 2:
+        return intervals
+    jumped = first.each_s < JUMP_RATIO * min([i.each_s for i in following])
+    return intervals[1:] if jumped else intervals
 
 
 def _without_start(intervals: list[_Interval], base: float, resolution_s: float) -> list[_Interval]:
@@ -186,36 +237,38 @@ def _without_start(intervals: list[_Interval], base: float, resolution_s: float)
         if not slow or i.first - began >= WARM_UP_STEPS:
             break
         start += 1
-    coarse_s = _coarse(resolution_s, base)
-    return [i for i in intervals[start:] if not _is_skip(i, base, coarse_s)]
+    coarse_s, skip_s = _coarse(resolution_s, base), SKIP_RATIO * base
+    return [i for i in intervals[start:] if i.steps < SKIP_STEPS or i.seconds + coarse_s >= skip_s * i.steps]
 
 
 def _recent(intervals: list[_Interval], steps: float, seconds: float) -> list[_Interval]:
     """The newest intervals: at least `STEADY_INTERVALS`, and no more than `steps` or `seconds` beyond those."""
-    chosen: list[_Interval] = []
-    for interval in reversed(intervals):
-        if len(chosen) >= STEADY_INTERVALS and (steps <= 0 or seconds <= 0):
-            break
-        chosen.append(interval)
-        steps -= interval.steps
-        seconds -= interval.seconds
-    return chosen
+    newest = intervals[-STEADY_INTERVALS:]
+    steps -= sum([i.steps for i in newest])
+    seconds -= sum([i.seconds for i in newest])
+    start = len(intervals) - len(newest)
+    while start > 0 and steps > 0 and seconds > 0:
+        start -= 1
+        steps -= intervals[start].steps
+        seconds -= intervals[start].seconds
+    return intervals[start:]
 
 
 def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
-    if not intervals or sum(i.seconds for i in intervals) <= 0:
+    if not intervals or sum([i.seconds for i in intervals]) <= 0:
         return None
+    intervals = _without_jump(intervals)
     base = _base(intervals, resolution_s)
     intervals = _without_start(intervals, base, resolution_s)
     if not intervals:
         return None
-    seconds, steps = sum(i.seconds for i in intervals), sum(i.steps for i in intervals)
+    seconds, steps = sum([i.seconds for i in intervals]), sum([i.steps for i in intervals])
     if seconds <= 0:
         return None
     stalls_s, third_s = 0.0, base
     for part in _thirds(intervals, steps):  # each with its own ordinary step: to become slower is not to stall
         third_s = _base(part, resolution_s)
-        stalls_s += sum(i.seconds for i in part) - third_s * sum(i.steps for i in part)
+        stalls_s += sum([i.seconds for i in part]) - third_s * sum([i.steps for i in part])
     steady_s = _base(_recent(intervals, steps / 3, STEADY_S), resolution_s)
     if steady_s <= 0:
         return None
@@ -230,40 +283,31 @@ def _rate(intervals: list[_Interval], resolution_s: float) -> Rate | None:
 
 def _thirds(intervals: list[_Interval], steps: float) -> list[list[_Interval]]:
     """The intervals in three parts of as many steps, as far as they can be cut."""
-    parts: list[list[_Interval]] = [[]]
-    done = 0.0
-    for interval in intervals:
-        if done >= len(parts) * steps / 3 and parts[-1] and len(parts) < 3:
-            parts.append([])
-        parts[-1].append(interval)
-        done += interval.steps
-    return parts
+    done = list(accumulate([i.steps for i in intervals]))
+    first = bisect_left(done, steps / 3) + 1
+    second = max(first, bisect_left(done, 2 * steps / 3)) + 1
+    return [part for part in (intervals[:first], intervals[first:second], intervals[second:]) if part]
 
 
 def _spread(intervals: list[_Interval], steps: float) -> float | None:
     """How far the mean up to a cut was from the mean after it, over several cuts."""
     if len(intervals) < BACK_TEST_INTERVALS:
         return None
-    total_s = sum(i.seconds for i in intervals)
+    clock_s = list(accumulate([i.seconds for i in intervals]))
+    done = list(accumulate([i.steps for i in intervals]))
+    total_s = sum([i.seconds for i in intervals])
     errors: list[float] = []
-    cuts = iter(BACK_TEST_CUTS)
-    cut = next(cuts)
-    done_s = done = 0.0
-    for interval in intervals[:-1]:
-        done_s += interval.seconds
-        done += interval.steps
-        if done < cut * steps:
-            continue
-        if done_s > 0:
-            errors.append(abs((total_s - done_s) / (steps - done) * done / done_s - 1))
-        following = next(cuts, None)
-        if following is None:
+    at = -1
+    for cut in BACK_TEST_CUTS:
+        at = max(at + 1, bisect_left(done, cut * steps))
+        if at >= len(intervals) - 1:
             break
-        cut = following
+        if clock_s[at] > 0:
+            errors.append(abs((total_s - clock_s[at]) / (steps - done[at]) * done[at] / clock_s[at] - 1))
     if not errors:
         return None
     errors.sort()
-    at = 0.8 * (len(errors) - 1)
-    low = int(at)
+    place = 0.8 * (len(errors) - 1)
+    low = int(place)
     high = min(low + 1, len(errors) - 1)
-    return errors[low] + (errors[high] - errors[low]) * (at - low)
+    return errors[low] + (errors[high] - errors[low]) * (place - low)
