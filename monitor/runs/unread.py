@@ -11,12 +11,13 @@ from monitor.types.record import Missing
 _TO_FILE = "start it with `> train.log 2>&1`"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _SENTENCES = {
-    "terminal": f"its output goes to a terminal, which cannot be read from outside; {_TO_FILE}",
-    "pipe": f"its output goes into a pipe that leads to no readable file; {_TO_FILE} or through `| tee train.log`",
-    "null": f"its output is thrown away (/dev/null); {_TO_FILE}",
-    "socket": f"its output goes to a socket (a service's journal or a notebook); {_TO_FILE}",
-    "deleted_file": f"the file it writes to was deleted; {_TO_FILE}",
+    "terminal": "goes to a terminal, which cannot be read from outside",
+    "pipe": "goes into a pipe that leads to no readable file",
+    "null": "is thrown away (/dev/null)",
+    "socket": "goes to a socket (a service's journal or a notebook)",
+    "deleted_file": "goes to a file that was deleted",
 }
+_STREAMS = ("stdout", "stderr")
 
 
 def why_unread(trainers: Sequence[ProcessFacts]) -> Missing:
@@ -27,18 +28,27 @@ def why_unread(trainers: Sequence[ProcessFacts]) -> Missing:
         detail = f"{owner}: its output cannot be read from here; run traintop as that user{_container_way(trainers)}"
         return Missing(field="step", reason="no_permission", detail=detail)
     files = [file for fact in trainers for file in fact.open_files]
-    readable = [file for file in files if file.kind == "file"]
-    if readable:
-        names = ", ".join(dict.fromkeys(_short(file) for file in readable[:3]))
-        return Missing(field="step", reason="not_yet", detail=f"no step has been found yet in what it writes ({names})")
     refused = next((one for fact in trainers for one in fact.missing if one.field == "open_files"), None)
-    if refused is not None:
+    if refused is not None and not files:
         return Missing(field="step", reason=refused.reason, detail=refused.detail or "its open files cannot be read")
-    for role in ("stdout", "stderr"):  # where its output goes, not where a log might
-        for file in files:
-            if file.role == role and file.kind in _SENTENCES:
-                return Missing(field="step", reason="not_supported", detail=_SENTENCES[file.kind])
-    return Missing(field="step", reason="not_yet", detail="it writes to no file that is known here")
+    return _nothing_in(files)
+
+
+def _nothing_in(files: Sequence[OpenFile]) -> Missing:
+    """Where its output goes stands first, because a log may be anything that happens to be open for writing."""
+    streams = sorted((file for file in files if file.role in _STREAMS), key=lambda file: _STREAMS.index(file.role))
+    lost = next((file for file in streams if file.kind in _SENTENCES), None)
+    names = ", ".join(list(dict.fromkeys(_short(file) for file in files if file.kind == "file"))[:3])
+    if lost is None and not names:
+        return Missing(field="step", reason="not_yet", detail="it writes to no file that is known here")
+    if lost is None:
+        return Missing(field="step", reason="not_yet", detail=f"no step has been found yet in what it writes ({names})")
+    if any(file.kind == "file" for file in streams):
+        detail = f"no step has been found yet in what it writes ({names}); its {lost.role} {_SENTENCES[lost.kind]}"
+        return Missing(field="step", reason="not_yet", detail=f"{detail}; {_TO_FILE}")
+    way = f"{_TO_FILE} or through `| tee train.log`" if lost.kind == "pipe" else _TO_FILE
+    also = f"; nor is a step in what else it writes ({names})" if names else ""
+    return Missing(field="step", reason="not_supported", detail=f"its output {_SENTENCES[lost.kind]}{also}; {way}")
 
 
 def _container_way(trainers: Sequence[ProcessFacts]) -> str:

@@ -402,6 +402,25 @@ def test_a_run_that_stops_stepping_is_stalled_and_one_that_never_stepped_is_star
         ((OpenFile(descriptor=1, kind="null", path="/dev/null", role="stdout"),), True, "not_supported", "thrown away"),
         ((OpenFile(descriptor=1, kind="file", path="/x/train.log", role="stdout"),), True, "not_yet", "(train.log)"),
         ((), True, "not_yet", "writes to no file"),
+        # A counter kept in a file, a data base: the way out is that of the output all the same.
+        (
+            (
+                OpenFile(descriptor=1, kind="terminal", path="/dev/pts/3", role="stdout"),
+                OpenFile(descriptor=3, kind="file", path="/x/state"),
+            ),
+            True,
+            "not_supported",
+            "cannot be read from outside; nor is a step in what else it writes (state); start it with",
+        ),
+        (
+            (
+                OpenFile(descriptor=1, kind="file", path="/x/out.log", role="stdout"),
+                OpenFile(descriptor=2, kind="terminal", path="/dev/pts/3", role="stderr"),
+            ),
+            True,
+            "not_yet",
+            "(out.log); its stderr goes to a terminal",
+        ),
         ((), False, "no_permission", "it belongs to bob"),
     ],
 )
