@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from monitor.clock import Clock
 from monitor.simulation.log_text import tail_lines
 from monitor.simulation.noise import noise
@@ -14,6 +12,7 @@ from monitor.simulation.timeline import Moment
 from monitor.sources import ProcessReading, ProcessSource
 from monitor.types.facts import ProcessFacts
 from monitor.types.gpu import GpuSample
+from monitor.types.identity import ProcessIdentity
 from monitor.types.process import Pairing, ProcessEnd, ProcessSample
 
 _MARK = "simulated"
@@ -35,12 +34,14 @@ class SimulatedProcesses:
         self._runs = runs
         self._inner = inner
         self._alive: dict[int, SimulatedRun] = {}
+        self._real: dict[int, ProcessIdentity] = {}
 
     def read(self, gpu_pids: frozenset[int]) -> ProcessReading:
         """Real processes first, then those of the runs that live now."""
         real = ProcessReading()
         if self._inner is not None:
             real = self._inner.read(frozenset(pid for pid in gpu_pids if pid < PID_FLOOR))
+        self._real = {sample.process.pid: sample.process for sample in real.samples}
         at_s = self._elapsed_s()
         samples: list[ProcessSample] = list(real.samples)
         facts: list[ProcessFacts] = list(real.facts)
@@ -59,21 +60,23 @@ class SimulatedProcesses:
         return ProcessReading(samples=tuple(samples), facts=tuple(facts), ended=tuple(ended))
 
     def pair(self, gpus: tuple[GpuSample, ...]) -> tuple[Pairing, ...]:
-        """Simulated pids pair with simulated processes, the rest as the inner source says."""
-        identities = {process.pid: process.facts.process for run in self._runs() for process in run.processes}
-        pairings: list[Pairing] = []
-        real: list[GpuSample] = []
-        for gpu in gpus:
-            listed = tuple(process for process in gpu.processes if process.pid < PID_FLOOR)
-            real.append(msgspec.structs.replace(gpu, processes=listed))
-            pairings.extend(
-                Pairing(gpu_uuid=gpu.uuid, driver_pid=process.pid, process=identities.get(process.pid), detail=_MARK)
-                for process in gpu.processes
-                if process.pid >= PID_FLOOR
+        """Every pid here is one of ours: simulated, or of a real process that was put on a simulated GPU.
+
+        No driver has named them, so it does not matter in which pid namespace we are.
+        """
+        known = {process.pid: process.facts.process for run in self._runs() for process in run.processes}
+        known.update(self._real)
+        return tuple(
+            Pairing(
+                gpu_uuid=gpu.uuid,
+                driver_pid=process.pid,
+                process=known.get(process.pid),
+                how="same_pid" if process.pid in known else "gone",
+                detail=_MARK,
             )
-        if self._inner is not None and any(gpu.processes for gpu in real):
-            pairings.extend(self._inner.pair(tuple(real)))
-        return tuple(pairings)
+            for gpu in gpus
+            for process in gpu.processes
+        )
 
     def _ends(self, alive: dict[int, SimulatedRun]) -> list[ProcessEnd]:
         """Runs that were there at the last reading and are not now."""

@@ -173,7 +173,8 @@ class RecordingReader:
                 f"{self.name} holds {self._decoder.unknown} messages of a kind that this version does not know."
             )
         if self._decoder.broken:
-            self._notes.append(f"{self.name} holds {self._decoder.broken} lines that cannot be read.")
+            lines = "one line" if self._decoder.broken == 1 else f"{self._decoder.broken} lines"
+            self._notes.append(f"{self.name} holds {lines} that cannot be read.")
 
     def _nothing_in_it(self) -> str:
         if self._decoder.foreign:
