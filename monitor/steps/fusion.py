@@ -27,6 +27,8 @@ _ENDS: dict[str, tuple[Literal["finished", "out_of_memory", "error", "killed", "
     "finished": ("finished", 5),
 }
 """With its weight: "error" stands before the line that says which, and nothing un-finishes a run but further steps."""
+_UNNAMED = "(most recent call last):"
+"""Of an error that says so, the name comes at the end of the traceback."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,9 @@ class StepFusion:
 
     def _end(self, event: StepEvent) -> None:
         how, weight = _ENDS.get(event.ended or "", ("unknown", 0))
-        if self._ended is None or weight > _ENDS.get(self._ended.how, ("unknown", 0))[1]:
+        before = 0 if self._ended is None else _ENDS.get(self._ended.how, ("unknown", 0))[1]
+        named = self._ended is not None and how == "error" and self._ended.evidence.endswith(_UNNAMED)
+        if self._ended is None or weight > before or (named and weight == before):
             if how == "finished" and self._ended is not None:
                 return  # a launcher's closing words do not undo an error
             seen_s = event.event_s if event.event_s is not None else event.seen_s

@@ -206,3 +206,63 @@ def test_lines_made_to_be_slow_are_not(unit: str) -> None:
     for _ in range(5):
         events_of(text)
     assert time.perf_counter() - start < 2.0
+
+
+JSON_LINES: list[tuple[str, float, float | None, dict[str, object]]] = [
+    ('{"step": 40, "loss": 1.9, "lr": 1e-4}', 40, None, {"loss": 1.9, "lr": 1e-4}),
+    ('{"current_steps": 10, "total_steps": 90, "loss": "2.5", "elapsed_time": "0:00:32"}', 10, 90, {"loss": 2.5}),
+    ('{"iter": 7, "max_iters": 50}', 7, 50, {}),
+    ('{"epoch": 0.5, "train/loss": 0.25, "global_step": 12, "config": {"step": 3}}', 12, None, {"loss": 0.25}),
+]
+
+
+@pytest.mark.parametrize(("line", "step", "total", "values"), JSON_LINES)
+def test_an_object_a_line_is_a_reading(line: str, step: float, total: float | None, values: dict[str, object]) -> None:
+    (event,) = counts_of(line + "\n")
+    assert (event.source, event.step, event.total) == ("json_line", step, total)
+    assert {value.name: value.value for value in event.values} == values
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"step": true, "loss": 1}',
+        '{"loss": 1.9}',
+        '{"step": 10, "split": "val", "loss": 1.0}',
+        '{"step": 10, "name": "start"}',
+        '{"step": ' + "9" * 400 + ', "loss": 1}',
+        '{"step": 10, "loss"',
+        '{"a":' * 2000 + "1" + "}" * 2000,
+    ],
+)
+def test_other_objects_are_no_reading(line: str) -> None:
+    assert [event for event in counts_of(line + "\n") if event.source == "json_line"] == []
+
+
+def test_the_clocks_of_an_object() -> None:
+    (stamped,) = counts_of('{"step": 1, "loss": 1, "_timestamp": 1700000000.5}\n')
+    assert (stamped.event_s, stamped.event_clock) == (1700000000.5, "text")
+    (elapsed,) = counts_of('{"step": 1, "loss": 1, "elapsed_time": "1:02:03", "timestamp": 12}\n')
+    assert (elapsed.elapsed_s, elapsed.event_clock) == (3723.0, "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "evidence"),
+    [
+        ("Traceback (most recent call last):\n  File x\nValueError: bad batch\n", "error", "ValueError: bad batch"),
+        (
+            "[rank1]: Traceback (most recent call last):\n[rank1]:   File x\n[rank1]: some.lib.DistError: lost\n",
+            "error",
+            "[rank1]: some.lib.DistError: lost",
+        ),
+        (
+            "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. " + "GPU 0 has a capacity. " * 20 + "\n",
+            "out_of_memory",
+            ("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. " + "GPU 0 has a capacity. " * 20)[:160],
+        ),
+    ],
+)
+def test_the_evidence_of_an_end_names_it(text: str, how: str, evidence: str) -> None:
+    ended = fused("step 1 loss 1\nstep 2 loss 1\n" + text).ended
+    assert ended is not None
+    assert (ended.how, ended.evidence) == (how, evidence)

@@ -111,6 +111,13 @@ def test_bar_an_epoch_becomes_one_count_of_the_run() -> None:
     assert steps.step_seconds == pytest.approx(1.0, rel=0.02)
 
 
+def test_bars_of_many_short_epochs_lose_no_half_seconds() -> None:
+    text = ""
+    for epoch in range(20):  # 100 steps in 9.96 s: the clock says 9 at last, the mean rate of the closed bar the rest
+        text += "".join(bar(n, 100, n * 0.0996, f"Epoch {epoch}") for n in range(101))
+    assert fused(text).step_seconds == pytest.approx(0.0996, rel=0.005)
+
+
 def test_bar_that_restarts_without_an_epoch_number_claims_no_total() -> None:
     text = "".join(bar(n, 50, n, "Training") for _ in range(3) for n in range(51))
     steps = fused(text)

@@ -19,6 +19,7 @@ _HINTS = (
     "interrupt",
     "traceback",
     "error",
+    "exception",
     "train",
     "finished",
     "complete",
@@ -58,8 +59,12 @@ _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
         ),
     ),
 )
+_EXCEPTION = re.compile(_PREFIX + r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Exit)\b")
+"""The line that closes a traceback, at the margin."""
+TRACEBACK_LINES = 200
 _SOURCE_LINE = re.compile(r"(?:^|[:;] )raise \w")
 """A traceback quotes the code that raised; the message itself follows and is the better evidence."""
+_NONE: tuple[str | None, int] = (None, 0)
 
 
 class EndingsFormat:
@@ -69,19 +74,29 @@ class EndingsFormat:
 
     def __init__(self) -> None:
         self._ignored = False
+        self._traceback = 0
+        """Lines for which an exception is still waited for."""
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:  # noqa: ARG002
         """An end, with the line that tells it."""
         if line.text.startswith("Exception ignored in"):
             self._ignored = True  # the traceback that follows ended nothing
             return ()
+        if self._traceback:
+            self._traceback -= 1
         lower = line.text.lower()
         if lower.endswith("]") or not any(hint in lower for hint in _HINTS):  # bars end so, by the thousand
             self._ignored = False
             return ()
         if _SOURCE_LINE.search(line.text.strip()):
             return ()
-        how = next((how for how, pattern in _ENDINGS if pattern.search(line.text)), None)
+        how, at = next(
+            ((how, found.start()) for how, pattern in _ENDINGS if (found := pattern.search(line.text))), _NONE
+        )
+        if how == "error":
+            self._traceback = TRACEBACK_LINES
+        elif how is None and self._traceback and _EXCEPTION.match(line.text):
+            how, self._traceback = "error", 0
         if how is None or (how == "error" and self._ignored):
             self._ignored = False
             return ()
@@ -95,6 +110,11 @@ class EndingsFormat:
                 seen_s=origin.seen_s,
                 ended=how,
                 confidence=0.7,
-                evidence=line.text[-EVIDENCE_CHARS:],
+                evidence=_around(line.text, at),
             ),
         )
+
+
+def _around(text: str, at: int) -> str:
+    """The line from its beginning where what was found fits in, else from there on."""
+    return text[:EVIDENCE_CHARS] if at < EVIDENCE_CHARS // 2 else text[at : at + EVIDENCE_CHARS]

@@ -6,13 +6,20 @@ from collections.abc import Callable
 
 from monitor.steps.formats.endings import EndingsFormat
 from monitor.steps.formats.hf_dict import HfDictFormat
+from monitor.steps.formats.json_line import JsonLineFormat
 from monitor.steps.formats.line_format import FileText, LineFormat, Origin
 from monitor.steps.formats.step_line import StepLineFormat
 from monitor.steps.formats.tqdm import TqdmFormat
 from monitor.steps.lines import Line
 from monitor.types.steps import StepEvent
 
-FORMATS: tuple[Callable[[], LineFormat], ...] = (TqdmFormat, HfDictFormat, StepLineFormat, EndingsFormat)
+FORMATS: tuple[Callable[[], LineFormat], ...] = (
+    TqdmFormat,
+    HfDictFormat,
+    JsonLineFormat,
+    StepLineFormat,
+    EndingsFormat,
+)
 
 
 class TextReader:

@@ -29,6 +29,8 @@ class _Bar:
     total: float | None
     n: float = -1.0
     elapsed_s: float | None = None
+    lasted_s: float = 0.0
+    """The same to the fraction of a second, where the bar tells it."""
     earlier_s: float = 0.0
     """What the clocks of the bars before this one said at last, and those of evaluation bars between: one clock over
     all epochs."""
@@ -79,7 +81,7 @@ class TqdmFormat:
         kind = bar_kind(printed.label, printed.unit)
         known = self._bars.get((kind.key, printed.total))
         if known is not None and known.n == printed.n and not printed.postfix:
-            known.elapsed_s = printed.elapsed_s
+            known.elapsed_s, known.lasted_s = printed.elapsed_s, _lasted_s(printed)
             return ()
         if known is not None and printed.n == 0 < known.n and kind.epoch is not None and kind.epoch == known.kind.epoch:
             return ()  # reset for the next epoch before it is given the next epoch's name
@@ -148,7 +150,7 @@ class TqdmFormat:
             bar.runs += 1
             if printed.elapsed_s is not None and bar.elapsed_s is not None and printed.elapsed_s < bar.elapsed_s:
                 beside_s = self._others_s - bar.others_s - (bar.elapsed_s - bar.advanced_s)
-                bar.earlier_s = bar.earlier_s + bar.elapsed_s + max(0.0, beside_s) if ended or later else 0.0
+                bar.earlier_s = bar.earlier_s + bar.lasted_s + max(0.0, beside_s) if ended or later else 0.0
             bar.elapsed_s = None
         edge = printed.n == 0 and printed.elapsed_s == 0
         if bar.elapsed_s is not None and printed.elapsed_s is not None:
@@ -158,7 +160,7 @@ class TqdmFormat:
         if printed.n != bar.n:
             bar.advances += bar.n >= 0
             bar.advanced_s, bar.others_s = printed.elapsed_s or 0.0, self._others_s
-        bar.kind, bar.n, bar.elapsed_s = kind, printed.n, printed.elapsed_s
+        bar.kind, bar.n, bar.elapsed_s, bar.lasted_s = kind, printed.n, printed.elapsed_s, _lasted_s(printed)
         bar.longest_s = max(bar.longest_s, printed.elapsed_s or 0.0)
         return bar, edge
 
@@ -234,3 +236,13 @@ class TqdmFormat:
             count.total_source = f"{epochs} epochs of {per_epoch:g}"
         if count.total is not None and count.step > count.total:
             count.total, count.total_source = None, "more epochs than the text announced"
+
+
+def _lasted_s(printed: BarText) -> float:
+    """How long a bar has run: its clock is cut to whole seconds, but closing it draws the mean rate over all of it.
+
+    (`tqdm.close` leaves out the moving average.) Else the many bars of a run would together lose half a second each.
+    """
+    whole_s = printed.elapsed_s or 0.0
+    mean_s = (printed.seconds_per_step or 0.0) * printed.n
+    return mean_s if printed.n == printed.total and whole_s <= mean_s < whole_s + 1 else whole_s
