@@ -195,6 +195,9 @@ def _groups(forest: _Forest, roles: dict[ProcessIdentity, str]) -> tuple[Group, 
 
 def _make(forest: _Forest, family: list[Known], roles: dict[ProcessIdentity, str]) -> Group | None:
     main = [one for one in family if roles[one.fact.process] in ("trainer", "server", "kernel", "other", "driver")]
+    main = main or [
+        one for one in family if one.on_gpu
+    ]  # only helpers of each other: a GPU's process is never left out
     if not main:
         return None
     ranks = {one.fact.process: rank_of(one.fact).number for one in family}

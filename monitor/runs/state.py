@@ -46,6 +46,8 @@ class RunState:
     name: str = ""
     started_s: float | None = None
     disk_ticks: int = 0
+    stopped_since_s: float | None = None
+    """Wall clock at which all its trainers were first seen stopped by a signal (SIGSTOP, ^Z)."""
     gpu_uuids: set[str] = field(default_factory=set)
     """All GPUs that it was ever seen on."""
     facts: tuple[ProcessFacts, ...] = ()
@@ -61,14 +63,16 @@ class RunState:
         started = [fact.started_s for fact in self.facts if fact.started_s is not None and fact.process in leading]
         self.started_s = min(started, default=self.started_s)
 
-    def note_disk(self, samples: Mapping[ProcessIdentity, ProcessSample]) -> None:
-        """Count how long all its trainers have been waiting for the disk."""
+    def note_states(self, samples: Mapping[ProcessIdentity, ProcessSample], now_s: float) -> None:
+        """Note how long all its trainers have been waiting for the disk, or stand still by a signal."""
         states = [
             samples[member.process].state
             for member in self.group.members
             if member.role == "trainer" and member.process in samples
         ]
         self.disk_ticks = self.disk_ticks + 1 if states and all(state == "D" for state in states) else 0
+        stopped = bool(states) and all(state == "T" for state in states)
+        self.stopped_since_s = (self.stopped_since_s or now_s) if stopped else None
 
     def run(
         self,
@@ -109,7 +113,10 @@ class RunState:
             rss_bytes=_sum_whole(sample.rss_bytes for sample in mine),
             phase="starting" if group.kind == "training" else "not_training",
         )
-        return self._with_steps(run, fused, snapshot.taken_s)
+        run = self._with_steps(run, fused, snapshot.taken_s)
+        if self.stopped_since_s is not None and run.phase not in ("ended", "not_training"):
+            run = replaced(run, phase="stalled", phase_since_s=self.stopped_since_s)
+        return run
 
     def _with_steps(self, run: Run, fused: FusedSteps | None, now_s: float) -> Run:
         if run.kind == "serving":

@@ -129,7 +129,7 @@ class RunTracker:
 
     def _show(self, state: RunState, snapshot: Snapshot) -> Run:
         census = self._census
-        state.note_disk(census.samples)
+        state.note_states(census.samples, snapshot.taken_s)
         fused = self._progress.reading(state.group.members)
         return state.run(snapshot, census.samples, census.on_gpu, fused, self._energy.energy_j(state.run_id))
 

@@ -379,6 +379,21 @@ def test_all_ranks_in_state_d_for_several_ticks_wait_for_the_disk() -> None:
     assert [*seen, one(tracker).waits_for_disk] == [False, False, True, False]
 
 
+def test_a_run_that_was_stopped_by_a_signal_is_stalled_at_once_and_goes_on_when_it_goes_on() -> None:
+    node = Node(process(100, "python train.py"))
+    tracker = tracked(node)
+    tracker.update(node.tick(step(100, 1)))
+    tracker.update(node.tick(step(100, 2)))
+    seen: list[tuple[str, float | None]] = []
+    for state in ("T", "T", "S"):
+        node.states = {100: state}
+        snapshot = node.tick()
+        tracker.update(snapshot)
+        seen.append((one(tracker).phase, one(tracker).phase_since_s))
+    since_s = WALL_S + node.boot_s - 2
+    assert seen == [("stalled", since_s), ("stalled", since_s), ("training", None)]
+
+
 def test_a_run_that_stops_stepping_is_stalled_and_one_that_never_stepped_is_starting() -> None:
     node = Node(process(100, "python train.py"), process(99_000, "python other_train.py"))
     tracker = tracked(node)
