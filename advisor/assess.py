@@ -83,6 +83,10 @@ def _judge(run: Run, snapshot: Snapshot, before: _Kept | None) -> _Kept:
 def _assessment(run: Run, left: Remaining, now_s: float) -> Assessment:
     if left.seconds is None:
         return Assessment(run_id=run.run_id, unknown_because=left.unknown_because)
+    if run.ended is not None:  # it finished: the time of that stays, however long one goes on to look
+        at_s = min(now_s, run.ended.seen_s)
+        over, none_left = Range(low=at_s, likely=at_s, high=at_s), Range(low=0.0, likely=0.0, high=0.0)
+        return Assessment(run_id=run.run_id, finish_s=over, remaining_s=none_left, basis=left.basis)
     anchor_s = now_s
     if run.last_step_s is not None and left.seconds.likely > 0:
         allowed_s = max(LATE_FLOOR_S, LATE_RATIO * left.seconds.likely)

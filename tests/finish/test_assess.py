@@ -98,6 +98,16 @@ def test_unknown_says_why(run: Run, why: str) -> None:
     assert why in answer.unknown_because
 
 
+def test_the_end_of_a_finished_run_does_not_move_on_with_the_clock() -> None:
+    assessor = Assessor()
+    over = _run(step=1000.0, ended=RunEnd(how="finished", seen_s=WALL_S + 7), last_step_s=WALL_S + 6)
+    for later_s in (8.0, 12.0, 400.0):
+        answer = _tick(assessor, later_s, over)["r"]
+        assert _finish(answer) == WALL_S + 7
+        assert answer.remaining_s is not None
+        assert answer.remaining_s.high == 0
+
+
 def test_runs_that_are_gone_are_forgotten_and_one_does_not_touch_another() -> None:
     assessor = Assessor()
     other = msgspec.structs.replace(_run(), run_id="other", total=None)
