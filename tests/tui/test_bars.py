@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import math
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.widgets.bars import bar, bounds, chart, curve, strip
+from tui.widgets.bars import bar, chart, curve, strip
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(-10, 10)), min_size=1, max_size=60)
 
@@ -43,19 +41,3 @@ def test_a_filled_chart_as_a_picture() -> None:
 def test_a_curve_as_a_picture() -> None:
     assert curve([0.0, 0.0, 2.0, 2.0, 1.0], 3, 0, 2) == ["  ╭─╮", "  │ ╰", "──╯  "]
     assert curve([1.0, None, 1.0], 1, 0, 2) == ["─ ─"]
-
-
-@given(VALUES)
-def test_bounds_hold_all_values(values: list[float | None]) -> None:
-    found = bounds(values)
-    known = [value for value in values if value is not None]
-    if not known:
-        assert found is None
-    else:
-        assert found is not None
-        assert found[0] < min(known)
-        assert max(known) < found[1]
-
-
-def test_bounds_leave_out_what_is_not_finite() -> None:
-    assert bounds([math.nan, math.inf]) is None

@@ -28,7 +28,7 @@ from tui.widgets.header import Connection, paint_header
 from tui.widgets.ink import Line
 from tui.widgets.line_panel import LinePanel
 from tui.widgets.log_tab import log_process
-from tui.widgets.looking import TABS, WINDOWS, Looking
+from tui.widgets.looking import JUST_BEGUN, TABS, WINDOWS, Looking
 from tui.widgets.run_table import RunRow, fitting, paint_runs, run_rows
 from tui.widgets.tab_bar import paint_tabs
 
@@ -95,12 +95,16 @@ class PaintedScreen(Screen[None]):
             self.paint()
 
     def _widen_window(self, view: View) -> None:
-        """Histories begin with a minute and go to five once there is more to show, unless a person chose a window."""
-        if self._window_chosen or view.first_s is None or view.taken_s is None:
+        """Histories show what was watched up to a minute, then five, unless a person chose a window."""
+        if view.first_s is None or view.taken_s is None:
             return
-        window = 1 if view.taken_s - view.first_s > WINDOWS[0].seconds else 0
-        if window != self.looking.window:
-            self.looking = self.looking.with_(window=window)
+        watched_s = view.taken_s - view.first_s
+        begun = next((one.seconds for one in JUST_BEGUN if watched_s <= one.seconds), None)
+        window = self.looking.window
+        if not self._window_chosen:
+            window = 1 if watched_s > WINDOWS[0].seconds else 0
+        if (window, begun) != (self.looking.window, self.looking.watched_s):
+            self.looking = self.looking.with_(window=window, watched_s=begun)
 
     def reconnect(self, connection: Connection) -> None:
         """Only the state of the connection has changed."""
@@ -110,7 +114,7 @@ class PaintedScreen(Screen[None]):
 
     @property
     def _covered(self) -> bool:
-        """Whether a question or the help lies over it. (Textual counts a screen below a modal one as current.)"""
+        """Whether a question or the help lies over it. Textual counts a screen below a modal one as current."""
         return self.app.screen is not self
 
     def on_screen_resume(self) -> None:

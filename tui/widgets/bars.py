@@ -67,13 +67,3 @@ def curve(values: Sequence[float | None], height: int, low: float, high: float) 
                 cells[between][x] = "│"
         before = y
     return ["".join(row) for row in cells]
-
-
-def bounds(values: Sequence[float | None]) -> tuple[float, float] | None:
-    """Least and greatest finite value with a little air, or `None` where nothing is known."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    if not known:
-        return None
-    low, high = min(known), max(known)
-    air = max((high - low) * 0.08, abs(high) * 0.02) or 1.0
-    return low - air, high + air

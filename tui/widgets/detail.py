@@ -1,13 +1,9 @@
-"""What every detail is made of: labelled figures, charts with axes, and a part of more lines than fit."""
+"""What every detail is made of: labelled figures, two blocks beside each other, and a part of more lines than fit."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from monitor.history.series import Series
-from tui import figures
-from tui.widgets.bars import bounds, chart, curve
 from tui.widgets.ink import Line, Pen, cut, width_of
 
 Piece = tuple[str, str]
@@ -49,56 +45,6 @@ def scrolled(lines: Sequence[Line], top: int, room: int, width: int) -> list[Lin
 def most_scroll(lines: int, room: int) -> int:
     """The furthest that makes sense to scroll."""
     return max(0, lines - room)
-
-
-def time_chart(
-    series: Series,
-    words: Callable[[float], str],
-    width: int,
-    height: int,
-    style: str,
-    utc_offset_s: int | None,
-    fixed: tuple[float, float] | None = None,
-) -> list[Line]:
-    """A chart with its scale on the left and clock times below.
-
-    With `fixed` it is filled from that scale's lower end, which should be zero. Without, the values set the scale
-    and it is a line.
-    """
-    scale = fixed or bounds(series.values)
-    if scale is None or height < 2:
-        return []
-    low, high = scale
-    top_words, bottom_words = words(high), words(low)
-    margin = max(width_of(top_words), width_of(bottom_words)) + 3
-    rows = curve(series.values, height, low, high) if fixed is None else chart(series.values, height, low, high)
-    lines = []
-    for number, row in enumerate(rows):
-        label = top_words if number == 0 else bottom_words if number == height - 1 else ""
-        pen = Pen().cell(label, margin - 1, "label", "right").put("┤" if label else "│", "faint")
-        lines.append(pen.put(row, style).line(width))
-    lines.append(Pen().gap(margin).put(time_axis(series, len(series.values), utc_offset_s), "label").line(width))
-    return lines
-
-
-def time_axis(series: Series, width: int, utc_offset_s: int | None) -> str:
-    """Clock times at the start, the middle and the end."""
-    form = "%H:%M" if series.end_s - series.start_s > 240 else "%H:%M:%S"
-
-    def at(share: float) -> str:
-        wall_s = series.start_s + (series.end_s - series.start_s) * share
-        return time.strftime(form, figures.calendar(wall_s, utc_offset_s))
-
-    left, middle, right = at(0), at(0.5), at(1)
-    if width < 3 * len(left) + 6:
-        return f"{left}{right:>{max(1, width - len(left))}}" if width > 2 * len(left) else right
-    axis = left.ljust(width // 2 - len(middle) // 2) + middle
-    return axis.ljust(width - len(right)) + right
-
-
-def chart_margin(*texts: str) -> int:
-    """Cells that the scale of a chart takes."""
-    return max(width_of(text) for text in texts) + 3
 
 
 def side_by_side(left: Sequence[Line], right: Sequence[Line], middle: int, width: int) -> list[Line]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from monitor.history.series import SeriesKey
 from monitor.types.run import Run
 from tui import figures
 from tui.widgets.bars import bar
 from tui.widgets.board import Board
+from tui.widgets.charts import LEAST as CHART_LEAST
+from tui.widgets.charts import Plot, gib_words, paint_plots, percent_of, run_plots, up_to
 from tui.widgets.detail import Piece, pieces
 from tui.widgets.ink import Line, Pen
 from tui.widgets.looking import Looking
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, memory_words, pace_label
-from tui.widgets.steps_tab import CHART_LEAST, CHART_MOST, paint_charts
 
 LEAST = 4
 """Fewer lines are left empty rather than half filled."""
@@ -21,11 +23,26 @@ def paint_glance(board: Board, run: Run, looking: Looking, width: int, room: int
     if room < LEAST:
         return []
     lines = [_progress(run, width), *pieces(_figures(board, run), width)]
-    height = min(CHART_MOST, room - len(lines) - 1)
-    charts = paint_charts(board, run, looking, width, height) if height >= CHART_LEAST else []
+    height = room - len(lines) - 1
+    charts = paint_plots(board, _plots(board, run), looking, width, height) if height >= CHART_LEAST else []
     if charts:
         lines += [Pen().line(width), *charts]
     return lines[:room]
+
+
+def _plots(board: Board, run: Run) -> list[Plot]:
+    """Step time and loss, then memory and load of its fullest GPU: the last ones only where there is much room."""
+    plots = run_plots(board, run.run_id)
+    rows = [row for uuid in run.gpu_uuids if (row := board.row(uuid)) is not None and row.well and row.total_bytes]
+    if not rows or run.ended is not None:
+        return plots
+    fullest = max(rows, key=lambda row: (row.memory_ratio or 0.0, -row.identity.index))
+    subject, name = f"gpu:{fullest.uuid}", f"GPU {fullest.label}"
+    if not fullest.identity.unified_memory:
+        top = up_to(float(fullest.total_bytes or 1), gib_words)
+        plots.append(Plot(f"memory of {name}", SeriesKey(subject, "memory_used_bytes:max"), "memory", top))
+    plots.append(Plot(f"util of {name}", SeriesKey(subject, "gpu_util_ratio"), "history", percent_of))
+    return plots
 
 
 def _progress(run: Run, width: int) -> Line:

@@ -6,14 +6,14 @@ from monitor.history.series import SeriesKey
 from monitor.types.gpu import GpuSample
 from tui import figures
 from tui.widgets.board import Board, GpuRow
-from tui.widgets.detail import chart_margin, pieces, side_by_side, time_chart
+from tui.widgets.charts import Plot, gib_words, paint_plots, percent_of, up_to
+from tui.widgets.detail import pieces
 from tui.widgets.gpu_figures import THROTTLES, flag, memory_words, power_words, span, state_words
 from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.ink import Line, Pen, cut, plain
 from tui.widgets.looking import Looking
 from tui.widgets.looking_back import since_words
 
-CHART_MOST = 14
 CHART_LEAST = 5
 
 REASONS = {
@@ -44,29 +44,32 @@ def paint_gpu_detail(board: Board, entry: GpuEntry, looking: Looking, width: int
     missing = [f"{one.field} ({one.detail or REASONS.get(one.reason, one.reason)})" for one in row.sample.missing]
     if missing:
         lines.append(plain("not told: " + ", ".join(missing), width, "note", 2))
-    return lines + _charts(board, row, looking, width, min(CHART_MOST, room - len(lines) - 1))
+    height = room - len(lines) - 1
+    if row.well and height >= CHART_LEAST:
+        lines += [Pen().line(width), *paint_plots(board, _plots(row), looking, width, height)]
+    return lines
 
 
-def _charts(board: Board, row: GpuRow, looking: Looking, width: int, height: int) -> list[Line]:
-    """Load and power over the window, where there is room."""
-    if height < CHART_LEAST or not row.well:
-        return []
-    half = (width - 2) // 2 if width >= 100 else width
-    blocks = []
-    for field, title, top, words, style in (
-        ("gpu_util_ratio", "util", 1.0, figures.percent, "history"),
-        ("power_w", "power", row.limit_w or 0.0, lambda value: f"{value:.0f} W", "pace"),
-    ):
-        points = half - chart_margin(words(top)) - 2
-        if top <= 0 or points < 10:
-            continue
-        series = board.view.history.series(SeriesKey(f"gpu:{row.uuid}", field), looking.span.seconds, points)
-        head = Pen().gap(2).put(title, "strong").put(f"  last {looking.span.words}", "label").line(half)
-        blocks.append([head, *time_chart(series, words, half, height - 2, style, board.utc_offset_s, (0.0, top))])
-    gap = [Pen().line(width)]
-    if len(blocks) == 2 and width >= 100:
-        return gap + side_by_side(blocks[0], blocks[1], half, width)
-    return gap + blocks[0] if blocks else []
+def _plots(row: GpuRow) -> list[Plot]:
+    """Load, power, memory, temperature: each up to its limit."""
+    subject = f"gpu:{row.uuid}"
+    plots = [Plot("util", SeriesKey(subject, "gpu_util_ratio"), "history", percent_of)]
+    if row.limit_w:
+        plots.append(Plot("power", SeriesKey(subject, "power_w"), "pace", up_to(row.limit_w, _watts)))
+    if row.total_bytes and not row.identity.unified_memory:
+        top = up_to(float(row.total_bytes), gib_words)
+        plots.append(Plot("memory", SeriesKey(subject, "memory_used_bytes:max"), "memory", top))
+    hottest = row.identity.temperature_slowdown_c or 100.0
+    plots.append(Plot("temperature", SeriesKey(subject, "temperature_c"), "loss", up_to(hottest, _degrees)))
+    return plots
+
+
+def _watts(value: float) -> str:
+    return f"{value:.0f} W"
+
+
+def _degrees(value: float) -> str:
+    return f"{value:.0f} °C"
 
 
 def _short(row: GpuRow, width: int) -> Line:

@@ -16,6 +16,9 @@ from tui.widgets.looking import Looking, Window
 
 NARROW = 108
 """Below this the history is worth more than power limits and clocks."""
+WIDE = 160
+"""From this width on memory has a history beside the one of the load."""
+HISTORY_MOST = 120
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class GpuColumns:
     load: int
     history: int
     memory_bar: int
+    memory_history: int
     memory: int
     memory_share: int
     power: int
@@ -48,18 +52,21 @@ class GpuEntry:
 def columns_for(width: int, *, folded: bool) -> GpuColumns:
     """What fits, the history growing with the width."""
     wide = 2 if folded else 0  # ranges take more room than numbers
+    index, load, power, heat = 3 + 2 * wide, 5 + wide, 9 + 2 * wide, 4 + wide
     if width < NARROW:
-        columns = GpuColumns(3 + 2 * wide, 6, 5 + wide, 0, 8, 12, 0, 4 + 2 * wide, False, 4 + wide, 0, 7, 0)
+        columns = GpuColumns(index, 6, load, 0, 8, 0, 12, 0, power - 5, False, heat, 0, 7, 0)
     elif width < 150:
-        columns = GpuColumns(
-            3 + 2 * wide, 8, 5 + wide, 0, 12, 12, 5, 9 + 2 * wide, True, 4 + wide, 0 if folded else 5, 7, 0
-        )
+        columns = GpuColumns(index, 8, load, 0, 12, 0, 12, 5, power, True, heat, 0 if folded else 5, 7, 0)
     else:
-        columns = GpuColumns(3 + 2 * wide, 12, 5 + wide, 0, 18, 12, 5, 9 + 2 * wide, True, 4 + wide, 6 + 2 * wide, 7, 0)
+        columns = GpuColumns(index, 12, load, 0, 16, 0, 12, 5, power, True, heat, 6 + 2 * wide, 7, 0)
     spare = width - _used(columns)
     run = min(28, max(8, spare * 3 // 7)) if width >= NARROW else min(16, max(6, spare * 3 // 5))
-    history = spare - run - 2
-    return GpuColumns(**{**columns.__dict__, "run": run, "history": min(120, history) if history >= 8 else 0})
+    history = min(HISTORY_MOST, spare - run - 2)
+    strips = {"history": history if history >= 8 else 0}
+    if width >= WIDE:
+        half = min(HISTORY_MOST, (spare - run - 4) // 2)
+        strips = {"history": half, "memory_history": half}
+    return GpuColumns(**{**columns.__dict__, "run": run, **strips})
 
 
 def _used(c: GpuColumns) -> int:
@@ -111,6 +118,8 @@ def paint_heading(c: GpuColumns, window: Window, width: int, *, focus: bool, cou
     if c.history:
         pen.gap(2).cell(axis(c.history, window), c.history, "label")
     pen.gap(2).cell("memory GiB", c.memory_bar + c.memory + c.memory_share, "label")
+    if c.memory_history:
+        pen.gap(2).cell(axis(c.memory_history, window), c.memory_history, "label")
     pen.gap(2).cell("power W" if c.power > 6 else "W", c.power, "label", "right").gap(1).cell(
         "°C", c.heat, "label", "right"
     )
@@ -145,6 +154,8 @@ def paint_entry(entry: GpuEntry, c: GpuColumns, board: Board, looking: Looking, 
     if c.history:
         pen.gap(2).put(history_strip(board, rows, c.history, looking.span), "history")
     _paint_memory(pen, rows, c)
+    if c.memory_history:
+        pen.gap(2).put(memory_strip(board, rows, c.memory_history, looking.span), "memory")
     pen.gap(2).cell(power_words(rows, limit=c.limit), c.power, "text", "right").gap(1)
     heats = span(row.sample.temperature_c for row in rows if row.sample)
     loud = flag(first.sample)
@@ -156,6 +167,7 @@ def paint_entry(entry: GpuEntry, c: GpuColumns, board: Board, looking: Looking, 
 
 def _flag_column(c: GpuColumns) -> int:
     middle = c.load_bar + c.load + (2 + c.history if c.history else 0)
+    middle += 2 + c.memory_history if c.memory_history else 0
     return c.index + 3 + middle + 2 + c.memory_bar + c.memory + c.memory_share + 2 + c.power + 1 + c.heat + 1 + c.clock
 
 
@@ -230,3 +242,12 @@ def history_strip(board: Board, rows: Sequence[GpuRow], width: int, window: Wind
     if len(series) == 1:
         return strip(series[0])
     return strip([mean(values) for values in zip(*series, strict=True)])
+
+
+def memory_strip(board: Board, rows: Sequence[GpuRow], width: int, window: Window) -> str:
+    """The memory in use over a window; of several GPUs that of the fullest one now."""
+    row = max(rows, key=lambda one: one.memory_ratio or 0.0)
+    if not row.total_bytes or row.identity.unified_memory:
+        return " " * width
+    key = SeriesKey(f"gpu:{row.uuid}", "memory_used_bytes:max")
+    return strip(board.view.history.series(key, window.seconds, width).values, 0.0, float(row.total_bytes))

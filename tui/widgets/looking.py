@@ -24,6 +24,9 @@ WINDOWS = (
     Window(24 * 3600, "24 h"),
 )
 
+JUST_BEGUN = (Window(15, "15 s"), Window(30, "30 s"))
+"""Shorter than the shortest one: only while no more than this was watched at all."""
+
 SORTS = ("own first", "time left", "memory", "name")
 
 
@@ -51,10 +54,14 @@ class Looking:
     process: str = ""
     """Key of the selected process (see `processes_tab.process_key`); empty for the first."""
     paused: bool = False
+    watched_s: float | None = None
+    """For how long has been watched, rounded up to one of `JUST_BEGUN`; `None` when for longer."""
 
     @property
     def span(self) -> Window:
-        """The time window of all histories."""
+        """The time window of all histories. The shortest one grows with what was watched, and its axis says so."""
+        if self.window == 0 and self.watched_s is not None:
+            return next((one for one in JUST_BEGUN if self.watched_s <= one.seconds), WINDOWS[0])
         return WINDOWS[self.window]
 
     def with_(self, **changes: object) -> Looking:

@@ -6,12 +6,12 @@ from monitor.history.series import SeriesKey
 from monitor.types.run import Run
 from tui import figures
 from tui.widgets.board import Board, GpuRow
-from tui.widgets.detail import chart_margin, pieces, time_chart
+from tui.widgets.charts import MARGIN, gib_words, time_chart
+from tui.widgets.detail import pieces
 from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, plain
 from tui.widgets.looking import Looking
-
-CHART_MOST = 16
+from tui.widgets.scale import full_scale
 
 
 def paint_memory(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
@@ -94,7 +94,7 @@ def _history(board: Board, row: GpuRow, looking: Looking, width: int, room: int)
     window = looking.span
     total = float(row.total_bytes or 0)
     key = SeriesKey(f"gpu:{row.uuid}", "memory_used_bytes:max")
-    points = max(10, width - 4 - chart_margin(f"{figures.gib(total)} GiB"))
+    points = max(10, width - 1 - MARGIN)
     series = board.view.history.series(key, window.seconds, points)
     known = series.known
     if not known:
@@ -107,14 +107,11 @@ def _history(board: Board, row: GpuRow, looking: Looking, width: int, room: int)
         ("window", f"last {window.words} (w)"),
     ]
     lines = pieces(items, width)
-    height = min(CHART_MOST, room - len(lines) - 2)
-    if height < 2:
+    height = room - len(lines) - 2
+    if height < 2 or not total:
         return lines
-    margin = chart_margin(f"{figures.gib(total)} GiB", "0.0 GiB")
-    limit = Pen().cell("limit", margin - 1, "label", "right").put("┤", "faint").put("─" * points, "warn").line(width)
-    drawn = time_chart(
-        series, lambda value: f"{figures.gib(value)} GiB", width, height, "memory", board.utc_offset_s, (0.0, total)
-    )
+    limit = Pen().cell("limit", MARGIN - 1, "label", "right").put("┤", "faint").put("─" * points, "warn").line(width)
+    drawn = time_chart(series, full_scale(total, gib_words), width, height, "memory", board.utc_offset_s)
     return [*lines, limit, *drawn]
 
 
@@ -133,18 +130,10 @@ def _host_memory(board: Board, run: Run, looking: Looking, width: int, room: int
     lines = [plain("This run uses no GPU: its memory is the machine's.", width, "label", 2), *pieces(items, width)]
     if not total:
         return lines
-    words = f"{figures.gib(total)} GiB"
-    points = max(10, width - 4 - chart_margin(words))
+    points = max(10, width - 1 - MARGIN)
     series = board.view.history.series(SeriesKey("host", "memory_used_bytes"), window.seconds, points)
-    height = min(CHART_MOST, room - len(lines) - 1)
+    height = room - len(lines) - 1
     if series.known and height >= 2:
-        lines += time_chart(
-            series,
-            lambda value: f"{figures.gib(value)} GiB",
-            width,
-            height,
-            "memory",
-            board.utc_offset_s,
-            (0.0, float(total)),
-        )
+        scale = full_scale(float(total), gib_words)
+        lines += time_chart(series, scale, width, height, "memory", board.utc_offset_s)
     return lines

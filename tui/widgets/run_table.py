@@ -270,7 +270,7 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
     pen.gap(1).cell("", c.pace)
     if c.loss:
         losses = [value for value in (loss_number(run) for run in runs) if value is not None]
-        pen.gap(1).cell(f"≥ {min(losses):.3g}  " if losses else "–  ", c.loss, "text", "right")
+        pen.gap(1).cell(f"≥ {min(losses):.2g}  " if losses else "–  ", c.loss, "text", "right")
     if c.memory:
         held = [run.gpu_memory_bytes for run in runs if run.gpu_memory_bytes is not None]
         pen.gap(1).cell(figures.size(sum(held)) if held else "–", c.memory, "text", "right")

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from monitor.history.series import SeriesKey
 from monitor.types.run import Run
 from tui import figures
-from tui.widgets.bars import bounds
 from tui.widgets.board import Board
-from tui.widgets.detail import chart_margin, pieces, side_by_side, time_chart
+from tui.widgets.charts import paint_plots, run_plots
+from tui.widgets.detail import pieces
 from tui.widgets.ink import Line, Pen, cut, wrapped
 from tui.widgets.looking import Looking
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, pace_label, value_of
 
-CHART_MOST = 24
-CHART_LEAST = 4
-"""Title, time axis and two lines between."""
+STACKED_LEAST = 22
+"""From so many lines on the charts lie below each other, at full width."""
 
 
 def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:
     """Step, rate and finish in words, charts, then every source with used or not used."""
     lines = [_progress(board, run, width), *_rate(run, width), *_left(board, run, width)]
     sources = _sources(board, run, width)
-    height = min(CHART_MOST, room - len(lines) - len(sources) - 2)
-    if height >= CHART_LEAST:
-        lines += paint_charts(board, run, looking, width, height)
+    height = room - len(lines) - len(sources)
+    across = 1 if height >= STACKED_LEAST else 2
+    lines += paint_plots(board, run_plots(board, run.run_id), looking, width, height, across)
     return lines + sources
 
 
@@ -90,34 +88,6 @@ def _left(board: Board, run: Run, width: int) -> list[Line]:
     if found.basis:
         lines += wrapped(f"from {found.basis}", width, "label", 2, most=2)
     return lines
-
-
-def paint_charts(board: Board, run: Run, looking: Looking, width: int, height: int) -> list[Line]:
-    """Step time and loss over the window, beside each other where the width allows."""
-    names = [("step_seconds", "step time", "pace"), ("loss", "loss", "loss")]
-    half = (width - 2) // 2
-    blocks = []
-    for field, title, style in names:
-        words = figures.step_time if field == "step_seconds" else _short
-        key = SeriesKey(f"run:{run.run_id}", field)
-        probe = board.view.history.series(key, looking.span.seconds, 60)
-        scale = bounds(probe.values)
-        if scale is None:
-            continue
-        room = half if width >= 100 else width
-        points = max(10, room - chart_margin(words(scale[0]), words(scale[1])) - 2)
-        series = board.view.history.series(key, looking.span.seconds, points)
-        head = Pen().gap(2).put(title, "strong").put(f"  last {looking.span.words}", "label").line(room)
-        blocks.append([head, *time_chart(series, words, room, height - 2, style, board.utc_offset_s)])
-    if not blocks:
-        return []
-    if len(blocks) == 2 and width >= 100:
-        return side_by_side(blocks[0], blocks[1], half, width)
-    return blocks[0]
-
-
-def _short(value: float) -> str:
-    return f"{value:.3g}"
 
 
 def _sources(board: Board, run: Run, width: int) -> list[Line]:
