@@ -179,7 +179,9 @@ async def test_an_own_run_that_starts_later_is_selected_until_somebody_moves() -
 async def test_histories_widen_by_themselves_until_a_window_is_chosen() -> None:
     app = app_of()
     async with app.run_test(size=(120, 40)) as pilot:
-        await show(pilot, scenes.view_of("eight", 30))
+        await show(pilot, scenes.view_of("eight", 10))
+        assert "−15 s" in panel_text(app, "gpus")
+        await show(pilot, scenes.view_of("eight", 45))
         assert "−1 min" in panel_text(app, "gpus")
         await show(pilot, "eight")
         assert "−5 min" in panel_text(app, "gpus")
