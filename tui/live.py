@@ -144,7 +144,7 @@ def run_live(choice: Choice, early: EarlyAgent, settings: Settings, wish: Screen
             return stage
         builder = _builder(choice)
         options = _live_options(choice, settings, wish, ability, notices=(builder.note,) if builder.note else ())
-        fault = _full_screen(source, ending, options, builder, mouse=settings.mouse)
+        fault, told = _full_screen(source, ending, options, builder, mouse=settings.mouse)
         builder.save()
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -153,6 +153,8 @@ def run_live(choice: Choice, early: EarlyAgent, settings: Settings, wish: Screen
         source.close()
     if fault is not None:
         raise fault
+    for notice in told:  # the screen had one line for each, for a few seconds
+        write_sentence(f"traintop: {notice}")
     if source.exit_status == EXIT_NOTHING and source.end:
         raise click.ClickException(source.end)
     return EXIT_FINE
@@ -242,11 +244,12 @@ def _builder(choice: Choice) -> ViewBuilder:
 
 def _full_screen(
     source: RelayedSource, ending: Ending, options: LiveOptions, builder: ViewBuilder, *, mouse: bool
-) -> BaseException | None:
+) -> tuple[BaseException | None, list[str]]:
     from tui.app.app import TraintopApp
     from tui.terminal.textual_run import run_app
 
-    return run_app(TraintopApp(source, options, builder=builder), ending.original, mouse=mouse)
+    app = TraintopApp(source, options, builder=builder)
+    return run_app(app, ending.original, mouse=mouse), app.notices
 
 
 def _live_options(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from monitor.stream.agent_process import WORTH_REPLACING_S
 from tests.commands.test_real_command import MAIN, agents_of
 from tests.terminal.pty_session import PtySession
 
@@ -169,3 +170,32 @@ def test_an_agent_that_hangs_does_not_hold_up_the_end(tmp_path: Path) -> None:
         assert one.wait(3) == 0
         assert one.attributes() == one.attributes_before
         assert no_agent_left(one.process.pid)
+
+
+def test_an_agent_that_is_killed_is_replaced_and_said_so(tmp_path: Path) -> None:
+    with session("--demo", "one", tmp_path=tmp_path) as one:
+        assert one.read_until_shown("util", 10), one.picture()
+        one.read(WORTH_REPLACING_S + 0.5)
+        (agent,) = agents_of(one.process.pid)
+        os.kill(int(agent), signal.SIGKILL)
+        assert one.read_until_shown("Another one has taken its place", 10), one.picture()
+        assert one.read_until(lambda: agents_of(one.process.pid) not in ([], [agent]), 5)
+        one.type(b"q")
+        assert one.wait(3) == 0
+        assert no_agent_left(one.process.pid)
+
+
+def test_what_is_wrong_with_settings_is_said_in_turn_and_in_full_after_the_end(tmp_path: Path) -> None:
+    folder = tmp_path / "config" / "traintop"
+    (folder / "themes").mkdir(parents=True)
+    (folder / "settings.toml").write_text("theme = 5\n")
+    (folder / "themes" / "mine.toml").write_text("name = [[\n")
+    folders = str(tmp_path / "config")
+    with session("--demo", "one", "--gpus", "7", tmp_path=tmp_path, XDG_CONFIG_HOME=folders) as one:
+        assert one.read_until_shown("settings.toml, line 1: theme", 10), one.picture()
+        one.type(b"q")
+        assert one.wait(3) == 0
+        after = one.written.rpartition(b"\x1b[?1049l")[2]
+    assert b"settings.toml, line 1: theme must be a name in quotes; the default is used." in after
+    assert b"mine.toml is skipped" in after
+    assert b"There is no GPU 7 here, but GPU 0." in after

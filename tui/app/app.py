@@ -20,6 +20,7 @@ from tui.app.actions import ACTIONS
 from tui.app.feed import Feed, MessageRefused, StreamEnded, ViewReady
 from tui.app.lean_update import lean
 from tui.app.options import LiveOptions
+from tui.outputs.chosen import not_there
 from tui.screens.overview import Overview
 from tui.theme.loader import default_theme, load_themes
 from tui.theme.palette import Palette, fallback_meanings
@@ -30,6 +31,8 @@ from tui.widgets.header import Connection
 if TYPE_CHECKING:
     from textual.theme import Theme
 
+NOTICE_S = 7.0
+"""For each of the notices at the start."""
 FIRST_PAINT_AFTER_S = 0.8
 """Without a first snapshot by then the screen says that it waits."""
 
@@ -75,16 +78,18 @@ class TraintopApp(App[None]):
         self._loaded = load_themes(self.options.theme_folders)
         for theme in self._loaded.themes:
             self.register_theme(theme)
-        self._notices: list[str] = [clean(one, 400) for one in (*self.options.notices, *self._loaded.problems)]
+        self.notices: list[str] = [clean(one, 400) for one in (*self.options.notices, *self._loaded.problems)]
         self._own_themes = [theme.name for theme in self._loaded.themes]
         chosen = self.options.theme
         fallback = default_theme(light=self.options.light, colors=self.options.colors, no_color=self.options.no_color)
         if chosen and chosen not in self.available_themes:
-            self._notices.append(f"There is no theme {chosen!r}; {fallback} is used.")
+            self.notices.append(f"There is no theme {chosen!r}; {fallback} is used.")
             chosen = ""
         self.theme = chosen or fallback
         self.source = source
         self.feed = Feed(source, builder or ViewBuilder(), self.post_message)
+        self._told = 0
+        self._gpus_to_check = self.options.gpus
         self.ended = ""
         self._mouse = True
         self._ascii = (AsciiFilter(),) if self.options.ascii_only else ()
@@ -116,8 +121,7 @@ class TraintopApp(App[None]):
         self.feed.start()
         self._timer = self.set_interval(1.0, self._look_at_clock)
         self.set_timer(FIRST_PAINT_AFTER_S, self.overview.begin)
-        if self._notices:
-            self.overview.notice(" ".join(self._notices), seconds=12)
+        self._tell_next()
 
     def on_unmount(self) -> None:
         """Let go of the stream; never waits long."""
@@ -126,6 +130,20 @@ class TraintopApp(App[None]):
     def on_view_ready(self, message: ViewReady) -> None:
         """Paint the newest view."""
         self.overview.take(message.view, self.connection())
+        if self._gpus_to_check and message.view.hello is not None and message.view.hello.gpus:
+            strange = not_there(message.view, self._gpus_to_check)
+            self._gpus_to_check = ()
+            if strange:
+                self.notices.append(strange)
+                if self._told == len(self.notices) - 1:
+                    self._tell_next()
+
+    def _tell_next(self) -> None:
+        """One notice after another: the last line has room for one."""
+        if self._told < len(self.notices):
+            self.overview.notice(self.notices[self._told], seconds=NOTICE_S)
+            self._told += 1
+            self.set_timer(NOTICE_S, self._tell_next)
 
     def on_message_refused(self, message: MessageRefused) -> None:
         """Say it; the picture stays."""
