@@ -9,6 +9,8 @@ from advisor.assess import Assessor
 from advisor.assessment import Assessment
 from monitor.history.history import History
 from monitor.history.holders import GpuHolders, Holding
+from monitor.history.last_words import LastWords
+from monitor.history.least_free import LeastFree, RunMemory
 from monitor.node import NodeState
 from monitor.runs.tracker import RunTracker
 from monitor.store.last_seen import SinceLastSeen, counters, since
@@ -39,6 +41,10 @@ class View:
     """Wall clock of the first snapshot: since when this is watched."""
     since: Mapping[str, SinceLastSeen] = field(default_factory=dict)
     """By GPU: what its counters did between the last session and this one."""
+    least_free: Mapping[str, LeastFree] = field(default_factory=dict)
+    """By run: the least memory that was free on one of its GPUs, as sampled while watched."""
+    last_words: Mapping[ProcessIdentity, tuple[str, ...]] = field(default_factory=dict)
+    """By process that ended: what it wrote last."""
 
     @property
     def taken_s(self) -> float | None:
@@ -57,6 +63,8 @@ class ViewBuilder:
         self.tracker = RunTracker()
         self.history = History()
         self.holders = GpuHolders()
+        self.run_memory = RunMemory()
+        self.last_words = LastWords()
         self.assessor = Assessor()
         self._first_s: float | None = None
         self._last_seen = last_seen
@@ -68,11 +76,14 @@ class ViewBuilder:
         self.tracker.update(message)
         self.history.update(message)
         self.holders.update(message)
+        self.run_memory.update(message)
+        self.last_words.update(message)
         if isinstance(message, Snapshot):
             if self._first_s is None:
                 self._first_s = message.taken_s
             runs = self.tracker.runs()
             self.history.note_runs(runs, message)
+            self.run_memory.note_runs(runs, message)
             self.assessor.update(message, runs)
             if self._last_seen and self.node.hello is not None:
                 self._look_back(counters(self.node.hello, message))
@@ -102,4 +113,6 @@ class ViewBuilder:
             holdings={gpu.uuid: self.holders.holding(gpu.uuid) for gpu in node.snapshot.gpus} if node.snapshot else {},
             first_s=self._first_s,
             since=dict(self._since),
+            least_free=self.run_memory.least_free(),
+            last_words=self.last_words.lines(),
         )

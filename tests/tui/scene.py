@@ -11,6 +11,8 @@ import msgspec
 from advisor.assessment import Assessment
 from monitor.history.history import History
 from monitor.history.holders import GpuHolders
+from monitor.history.last_words import LastWords
+from monitor.history.least_free import RunMemory
 from monitor.types.facts import ProcessFacts
 from monitor.types.messages import Facts, Fault, Hello, Message, Snapshot
 from monitor.types.run import Run
@@ -37,14 +39,17 @@ class Scene:
 
     def view(self, upto: int | None = None) -> View:
         """The view after the last tick, or after some of them, with the runs as they are written here."""
-        history, holders = History(), GpuHolders()
+        history, holders, memory, words = History(), GpuHolders(), RunMemory(), LastWords()
         snapshots = self.snapshots[:upto]
         for message in (self.hello, Facts(taken_s=0, boot_s=0, processes=self.facts)):
             holders.update(message)
             history.update(message)
+            memory.update(message)
         for number, tick in enumerate(snapshots):
             history.update(tick)
             holders.update(tick)
+            words.update(tick)
+            memory.note_runs(self.runs, tick)
             history.note_runs(tuple(_earlier(run, len(self.snapshots) - 1 - number) for run in self.runs), tick)
         return View(
             hello=self.hello,
@@ -56,6 +61,8 @@ class Scene:
             history=history,
             holdings={gpu.uuid: holders.holding(gpu.uuid) for gpu in snapshots[-1].gpus},
             first_s=snapshots[0].taken_s,
+            least_free=memory.least_free(),
+            last_words=words.lines(),
         )
 
 

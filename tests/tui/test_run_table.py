@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
+from monitor.history.least_free import LeastFree
 from monitor.types.record import Range
 from monitor.types.run import Run
 from monitor.types.steps import StepValue
@@ -43,7 +44,7 @@ def test_everything_about_a_run_is_on_its_line() -> None:
         "12,400/40,000",
         "1.84 s",
         "1.732",
-        "517 GiB",
+        "4.1G free",
         "15 h",
         "training",
     ):
@@ -184,3 +185,24 @@ def test_a_finish_fits_its_column(low_h: float, high_h: float, words: str) -> No
     board = board_of(scenes.view_of("eight"))
     assert finish_words(Range(low=low, likely=low, high=high), board) == words
     assert cell_len(words) <= 15
+
+
+def test_wide_tables_tell_what_is_in_use_and_what_was_free_at_the_peak() -> None:
+    heading, line, *_ = painted(scenes.view_of("eight"), width=200)
+    assert "free at peak" in heading
+    assert "517 GiB" in line
+    assert "4.1 GiB" in line
+
+
+def test_a_run_on_the_cpu_tells_its_own_memory_and_claims_nothing_free() -> None:
+    line = painted(scenes.view_of("no_driver"))[1]
+    assert "1.3 GiB" in line
+    assert "free" not in line
+
+
+def test_little_free_memory_is_set_off() -> None:
+    view = scenes.view_of("eight")
+    tight = LeastFree(gpu_uuid="GPU-00000000-2", free_bytes=300 * 1024**2, total_bytes=80 * 1024**3)
+    board = board_of(replace(view, least_free={view.runs[0].run_id: tight}))
+    line = paint_runs(board, Looking(), run_rows(board, Looking()), 120, 12)[1]
+    assert ("0.3G free", "warn") in [(text.strip(), style) for text, style in line.spans]

@@ -21,6 +21,7 @@ SIGNS: tuple[tuple[str, str, str], ...] = (
     ("cap", "label", "at its power limit: normal under load"),
     ("XID 79", "critical", "an error that the driver reported while watching"),
     ("A", "letter", "links a GPU's line to its run"),
+    ("free, at peak", "text", "least free memory of its fullest GPU, as sampled while watched"),
     ("left, finishes", "text", "8 of 10 times within the range"),
     ("–", "text", "not known; never shown as 0"),
 )

@@ -12,7 +12,7 @@ from tui.widgets.charts import Plot, gib_words, paint_plots, percent_of, run_plo
 from tui.widgets.detail import Piece, pieces
 from tui.widgets.ink import Line, Pen
 from tui.widgets.looking import Looking
-from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, memory_words, pace_label
+from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, least_free, memory_words, pace_label
 
 LEAST = 4
 """Fewer lines are left empty rather than half filled."""
@@ -72,7 +72,9 @@ def _figures(board: Board, run: Run) -> list[Piece | None]:
             ("left", f"{figures.duration(left.likely)} ({figures.duration(left.low)} – {figures.duration(left.high)})")
         )
         items.append(("finishes", finish_words(found.finish_s, board)))
-    items.append(("GPU memory" if run.gpu_uuids else "memory", memory_words(run)))
+    items.append(("GPU memory" if run.gpu_uuids else "memory", memory_words((run,))))
+    if run.run_id in board.view.least_free:
+        items.append(("free at peak", figures.size(least_free((run,), board)[0])))
     if run.cpu_ratio is not None:
         items.append(("CPU", f"{run.cpu_ratio:.1f} cores"))
     if run.energy_j is not None:

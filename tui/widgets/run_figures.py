@@ -121,13 +121,28 @@ def done_ratio(run: Run) -> float | None:
     return min(1.0, run.step / run.total)
 
 
-def memory_words(run: Run) -> str:
-    """GPU memory that the run holds; main memory of a run that uses no GPU."""
-    if run.gpu_memory_bytes is not None:
-        return figures.size(run.gpu_memory_bytes)
-    if run.gpu_uuids:
+def memory_words(runs: Sequence[Run]) -> str:
+    """GPU memory that the runs hold; main memory where none uses a GPU. Unknown of one is unknown of all."""
+    if all(run.ended is not None for run in runs):
         return "–"
-    return figures.size(run.rss_bytes)
+    on_gpus = any(run.gpu_uuids for run in runs)
+    sizes = [run.gpu_memory_bytes if on_gpus else run.rss_bytes for run in runs]
+    known = [size for size in sizes if size is not None]
+    return figures.size(sum(known)) if len(known) == len(sizes) else "–"
+
+
+TIGHT_RATIO = 0.03
+"""With less of the memory free than this share a slightly longer batch may fail."""
+
+
+def least_free(runs: Sequence[Run], board: Board) -> tuple[int | None, str]:
+    """The least memory in bytes that was free on a GPU of these runs, as sampled while watched, and its style."""
+    found = [one for run in runs if (one := board.view.least_free.get(run.run_id)) is not None]
+    if not found:
+        return None, "text"
+    least = min(found, key=lambda one: one.free_bytes)
+    tight = bool(least.total_bytes) and least.free_bytes < TIGHT_RATIO * (least.total_bytes or 0)
+    return least.free_bytes, "warn" if tight else "text"
 
 
 def value_of(run: Run, name: str) -> float | str | None:

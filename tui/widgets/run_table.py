@@ -16,6 +16,7 @@ from tui.widgets.run_figures import (
     finish_words,
     gpu_words,
     gpus_words,
+    least_free,
     left_words,
     loss_trend,
     loss_words,
@@ -55,6 +56,9 @@ class RunColumns:
     pace: int
     loss: int
     memory: int
+    """In use now: on GPUs, else in the machine's memory."""
+    free: int
+    """The least that was free on a GPU; of a run on the CPU what it uses, where `memory` has no column."""
     left: int
     finish: int
     state: int
@@ -63,11 +67,13 @@ class RunColumns:
 def run_columns(width: int) -> RunColumns:
     """What fits. In a narrow terminal the finish gives its place to a state that is worth more."""
     if width < NARROW:
-        fixed = RunColumns(0, 6, 0, 15, 0, 7, 0, 0, 6, 16, 0)
+        fixed = RunColumns(0, 6, 0, 15, 0, 7, 0, 0, 0, 6, 16, 0)
         return _with_name(fixed, width, 30)
     if width < 150:
-        return _with_name(RunColumns(0, 6, 5, 15, 0, 7, 8, 8, 7, 15, 14), width, 40)
-    return _with_name(RunColumns(0, 8, 7, 16, 14 if width < 180 else 26, 8, 9, 9, 8, 16, 18), width, 48)
+        return _with_name(RunColumns(0, 6, 5, 14, 0, 7, 8, 0, 10, 7, 15, 14), width, 40)
+    return _with_name(
+        RunColumns(0, 8, 7, 16, 0 if width < 160 else 14 if width < 180 else 26, 8, 9, 9, 14, 8, 16, 18), width, 48
+    )
 
 
 def _with_name(c: RunColumns, width: int, most: int) -> RunColumns:
@@ -185,6 +191,7 @@ def _heading(board: Board, looking: Looking, rows: tuple[RunRow, ...], c: RunCol
     names = (
         ("user", c.user, "left"), ("GPUs", c.gpus, "left"), ("step", c.step, "right"), ("done", c.progress, "left"),
         ("s/step", c.pace, "right"), ("loss  ", c.loss, "right"), ("memory", c.memory, "right"),
+        ("free at peak" if c.memory else "memory", c.free, "right"),
         ("left", c.left, "right"), ("finishes", c.finish, "left"), ("state", c.state, "left"),
     )  # fmt: skip
     for name, cells, align in names:
@@ -225,8 +232,7 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
         words = loss_words(run)
         bad = words in ("nan", "inf", "-inf")
         pen.gap(1).cell(words + (f" {trend}" if trend else "  "), c.loss, "critical" if bad else ink, "right")
-    if c.memory:
-        pen.gap(1).cell(memory_words(run) if not over else "–", c.memory, ink, "right")
+    _paint_memory(pen, row.runs, board, c, ink)
     if over:
         pen.gap(1 + c.left + 2).put(cut(state, width - pen.column - 1), state_style)
         return pen.line(width, back, f"run:{row.key}")
@@ -271,13 +277,24 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
     if c.loss:
         losses = [value for value in (loss_number(run) for run in runs) if value is not None]
         pen.gap(1).cell(f"≥ {min(losses):.2g}  " if losses else "–  ", c.loss, "text", "right")
-    if c.memory:
-        held = [run.gpu_memory_bytes for run in runs if run.gpu_memory_bytes is not None]
-        pen.gap(1).cell(figures.size(sum(held)) if held else "–", c.memory, "text", "right")
+    _paint_memory(pen, runs, board, c, "text")
     pen.gap(1 + c.left + 2)
     text = _group_state(runs, board)
     pen.put(cut(text, width - pen.column - 1), "label")
     return pen.line(width, back, f"run:{row.key}")
+
+
+def _paint_memory(pen: Pen, runs: tuple[Run, ...], board: Board, c: RunColumns, ink: str) -> None:
+    """What is in use, and the least that was free. In one column the word "free" tells one from the other."""
+    used = memory_words(runs)
+    free, style = least_free(runs, board)
+    if c.memory:
+        pen.gap(1).cell(used, c.memory, ink, "right")
+        pen.gap(1).cell(figures.size(free), c.free, ink if style == "text" else style, "right")
+    elif c.free and free is not None:
+        pen.gap(1).cell(f"{figures.gib(free)}G free", c.free, ink if style == "text" else style, "right")
+    elif c.free:
+        pen.gap(1).cell(used, c.free, ink, "right")
 
 
 def group_words(runs: tuple[Run, ...]) -> str:
