@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
-from monitor.clock import SystemClock
-from monitor.processes.reader import ProcessReader
-from monitor.runs.tracker import RunTracker
-from monitor.steps.reader import StepReader
-from monitor.types.messages import Facts, Hello, Snapshot
 from monitor.types.run import Run
+from tests.programs.watch import Watch, start
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is needed")
 
@@ -32,40 +25,6 @@ print("Training completed.", flush=True)
 """
 
 
-class Watch:
-    """A stand-in for the agent: both readers, one after the other, as messages for one tracker."""
-
-    def __init__(self, children: list[subprocess.Popen[bytes]]) -> None:
-        self.children = children
-        self.clock = SystemClock()
-        self.processes = ProcessReader(self.clock, frozenset({os.getpid()}))
-        self.steps = StepReader(self.clock)
-        self.tracker = RunTracker()
-        self.tracker.update(Hello(taken_s=self.clock.wall_s(), boot_s=self.clock.boot_s(), boot_id="here"))
-
-    def tick(self) -> None:
-        for child in self.children:
-            child.poll()  # as a shell does
-        reading = self.processes.read(frozenset())
-        events = self.steps.read(reading.facts)
-        ended = tuple(structs.replace(end, tail=self.steps.tail(end.process, 16384).lines) for end in reading.ended)
-        taken_s, boot_s = self.clock.wall_s(), self.clock.boot_s()
-        self.tracker.update(Facts(taken_s=taken_s, boot_s=boot_s, processes=reading.facts))
-        self.tracker.update(
-            Snapshot(taken_s=taken_s, boot_s=boot_s, processes=reading.samples, steps=events, ended=ended)
-        )
-
-    def until(self, holds: Callable[[list[Run]], bool], of: Path, limit_s: float = 20.0) -> list[Run]:
-        """Look until something holds for the runs whose command names this folder."""
-        deadline = time.monotonic() + limit_s
-        while True:
-            self.tick()
-            runs = [run for run in self.tracker.runs() if str(of) in run.command]
-            if holds(runs) or time.monotonic() > deadline:
-                return runs
-            time.sleep(0.1)
-
-
 @pytest.fixture
 def started() -> Iterator[list[subprocess.Popen[bytes]]]:
     processes: list[subprocess.Popen[bytes]] = []
@@ -74,15 +33,6 @@ def started() -> Iterator[list[subprocess.Popen[bytes]]]:
         if process.poll() is None:
             process.terminate()  # a launcher ends its ranks, which have sessions of their own
         process.wait(10)
-
-
-def start(started: list[subprocess.Popen[bytes]], log: Path, *argv: str) -> None:
-    with log.open("wb") as out:
-        started.append(
-            subprocess.Popen(
-                argv, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
-            )
-        )
 
 
 def _finished(run: Run) -> bool:
