@@ -16,7 +16,7 @@ MAX_CHARS = 16_384
 _STEPS = ("global_step", "current_steps", "step", "_step", "iteration", "iter", "num_updates", "train_step")
 _TOTALS = ("total_steps", "max_steps", "num_steps", "total_iters", "max_iters", "total_iterations")
 _ELAPSED = ("elapsed_time", "elapsed", "elapsed_s", "elapsed_seconds", "_runtime")
-_WALL = ("_timestamp", "timestamp")
+_WALL = ("_timestamp", "timestamp", "time", "wall_time", "ts")
 _PLAUSIBLE_S = (1e9, 5e9)
 """Seconds since 1970 of the years that logs are from; anything else under these names is no such clock."""
 _HELD_OUT = ("eval", "val", "test", "valid", "validation")
