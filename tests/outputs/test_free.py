@@ -8,10 +8,12 @@ from monitor.history.holders import Holding
 from monitor.types.gpu import GpuIdentity, GpuProcess, GpuSample
 from monitor.types.messages import Fault, Snapshot
 from monitor.types.process import Pairing
+from monitor.types.run import Run
 from tests.outputs.views import GIB, NOW_S, full_view, hello
 from tui.outputs.chosen import not_there
 from tui.outputs.free import FreeOutput, FreeQuestion, free_output, free_text
 from tui.outputs.paint import plain
+from tui.outputs.text import gpu_list, picture
 from tui.view import View
 
 WHOLE = GpuIdentity(uuid="GPU-0", index=0, name="NVIDIA H100", memory_total_bytes=80 * GIB)
@@ -84,3 +86,21 @@ def test_a_chosen_gpu_that_is_not_there_is_named() -> None:
     assert not_there(full_view(), ("mine",)) == ""
     assert not_there(full_view(), ("1", "99")) == "There is no GPU 99 here, but GPUs 0 to 2."
     assert not_there(seen((WHOLE,)), ("7",)) == "There is no GPU 7 here, but GPU 0."
+
+
+def test_a_look_names_instances_as_free_does_and_explains_what_is_not_well() -> None:
+    view = seen((WHOLE, SPLIT, *PARTS))
+    lost = GpuSample(uuid="GPU-0", state="lost", state_detail="The GPU is lost: it fell off the bus.")
+    shown = Snapshot(
+        taken_s=NOW_S,
+        boot_s=20.0,
+        gpus=(lost, *(GpuSample(uuid=gpu.uuid) for gpu in (SPLIT, *PARTS))),
+        pairings=(Pairing(gpu_uuid="MIG-0", driver_pid=7, how="other_namespace", detail="Another pid namespace."),),
+    )
+    text = plain(picture(replace(view, snapshot=shown), 100), unicode=False)
+    assert "1:0  H100 MIG" in text
+    assert "its MIG instances" in text
+    assert " ! GPU 0: The GPU is lost: it fell off the bus." in text
+    assert " ! Another pid namespace." in text
+    assert "?" not in text
+    assert gpu_list(view, Run(run_id="r", name="r", gpu_uuids=("GPU-0", "MIG-1"))) == "0,1:1"

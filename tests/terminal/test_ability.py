@@ -37,6 +37,7 @@ def test_unicode_follows_the_locale_that_the_user_set(env: dict[str, str], encod
         ({"TERM": "xterm-256color", "FORCE_COLOR": "1"}, False, 256),
         ({"TERM": "xterm", "FORCE_COLOR": "1", "NO_COLOR": "1"}, False, 0),
         ({"TERM": "dumb"}, True, 0),
+        ({}, True, 0),
     ],
 )
 def test_colours(env: dict[str, str], is_terminal: bool, count: int) -> None:

@@ -117,7 +117,12 @@ def _gpus(view: View, width: int) -> list[Line]:
     known = {gpu.uuid: gpu for gpu in hello.gpus}
     rows = [_gpu_row(view, sample, known.get(sample.uuid)) for sample in snapshot.gpus]
     lines, _ = table(_GPU_COLUMNS, rows, width)
-    return lines
+    for sample in snapshot.gpus:
+        if sample.state != "ok" and sample.state_detail:
+            label = gpu_label(view, known.get(sample.uuid))
+            lines += wrapped(Span(" ! ", "warn"), f"GPU {label}: {sample.state_detail}", width)
+    strange = next((one.detail for one in snapshot.pairings if one.how == "other_namespace" and one.detail), "")
+    return lines + (wrapped(Span(" ! ", "warn"), strange, width) if strange else [])
 
 
 def _gpu_row(view: View, sample: GpuSample, gpu: GpuIdentity | None) -> tuple[Span, ...]:
@@ -126,10 +131,9 @@ def _gpu_row(view: View, sample: GpuSample, gpu: GpuIdentity | None) -> tuple[Sp
     share = None if not total or used is None else used / total
     limit = sample.power_limit_w or (gpu.power_limit_w if gpu else None)
     watts = "–" if sample.power_w is None else f"{sample.power_w:.0f}" + (f"/{limit:.0f}" if limit else "")
-    index = "?" if gpu is None else ("└" if gpu.mig_parent_uuid else "") + str(gpu.index)
-    word, role = _gpu_state(sample)
+    word, role = ("split", "") if gpu is not None and gpu.mig_enabled else _gpu_state(sample)
     return (
-        Span(index),
+        Span(gpu_label(view, gpu)),
         Span(gpu.name.removeprefix("NVIDIA ") if gpu else "–", "dim"),
         Span(figures.percent(sample.gpu_util_ratio)),
         Span(f"{figures.gib(used)}/{figures.gib(total)}"),
@@ -138,8 +142,18 @@ def _gpu_row(view: View, sample: GpuSample, gpu: GpuIdentity | None) -> tuple[Sp
         Span("–" if sample.temperature_c is None else f"{sample.temperature_c:.0f}"),
         Span("–" if sample.sm_mhz is None else str(sample.sm_mhz)),
         Span(word, role),
-        *_gpu_use(view, sample),
+        Span("its MIG instances", "dim") if word == "split" else _gpu_use(view, sample),
     )
+
+
+def gpu_label(view: View, gpu: GpuIdentity | None) -> str:
+    """Its index in the driver's order; a MIG instance is "1:0", the first of GPU 1."""
+    if gpu is None:
+        return "?"
+    if gpu.mig_parent_uuid is None or view.hello is None:
+        return str(gpu.index)
+    parent = next((one.index for one in view.hello.gpus if one.uuid == gpu.mig_parent_uuid), None)
+    return f"{'?' if parent is None else parent}:{gpu.index}"
 
 
 def _gpu_state(sample: GpuSample) -> tuple[str, str]:
@@ -155,20 +169,20 @@ def _gpu_state(sample: GpuSample) -> tuple[str, str]:
     return "ok", "good"
 
 
-def _gpu_use(view: View, sample: GpuSample) -> tuple[Span]:
+def _gpu_use(view: View, sample: GpuSample) -> Span:
     letters = [
         run_letter(position)
         for position, run in enumerate(view.runs)
         if sample.uuid in run.gpu_uuids and run.ended is None
     ]
     if letters:
-        return (Span(" ".join(letters), "strong"),)
+        return Span(" ".join(letters), "strong")
     holding = view.holdings.get(sample.uuid)
     if holding is None or holding.state == "unknown":
-        return (Span("–", "dim"),)
+        return Span("–", "dim")
     if holding.state == "free":
-        return (Span("free", "good"),)
-    return (Span("held: " + (", ".join(holding.users) or "not seen by whom")),)
+        return Span("free", "good")
+    return Span("held: " + (", ".join(holding.users) or "not seen by whom"))
 
 
 def _runs(view: View, width: int) -> list[Line]:
@@ -247,13 +261,22 @@ def finish_text(view: View, run: Run) -> str:
 
 
 def gpu_list(view: View, run: Run) -> str:
-    """The indices of a run's GPUs, runs of them joined: "0–3,6"."""
+    """The indices of a run's GPUs, runs of them joined, then its MIG instances: "0–3,6", "1:0"."""
     known = {gpu.uuid: gpu for gpu in view.hello.gpus} if view.hello else {}
     if not run.gpu_uuids:
         return "–"
-    numbers = sorted({known[uuid].index for uuid in run.gpu_uuids if uuid in known})
-    if not numbers:
+    mine = [known[uuid] for uuid in run.gpu_uuids if uuid in known]
+    if not mine:
         return f"{len(run.gpu_uuids)}×"
+    instances = [gpu_label(view, gpu) for gpu in mine if gpu.mig_parent_uuid is not None]
+    numbers = sorted({gpu.index for gpu in mine if gpu.mig_parent_uuid is None})
+    return ",".join([*_joined(numbers), *sorted(instances)]) + ("?" if run.gpus_inferred else "")
+
+
+def _joined(numbers: list[int]) -> list[str]:
+    """Neighbours as "0–3"."""
+    if not numbers:
+        return []
     pieces: list[str] = []
     first = last = numbers[0]
     for number in [*numbers[1:], -2]:
@@ -262,7 +285,7 @@ def gpu_list(view: View, run: Run) -> str:
             continue
         pieces.append(str(first) if first == last else f"{first}–{last}" if last > first + 1 else f"{first},{last}")
         first = last = number
-    return ",".join(pieces) + ("?" if run.gpus_inferred else "")
+    return pieces
 
 
 def _source(position: int, run: Run) -> Line | None:

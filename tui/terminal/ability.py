@@ -106,7 +106,7 @@ def colour_count(env: Mapping[str, str], is_terminal: bool) -> int:
     if not is_terminal and not env.get("FORCE_COLOR"):
         return 0
     term = env.get("TERM", "")
-    if term == "dumb":
+    if term in ("", "dumb"):
         return 0
     if env.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return 16_777_216
