@@ -307,3 +307,14 @@ def test_no_agent_is_left(home: dict[str, str]) -> None:
     while (left := agents_of(process.pid)) and time.monotonic() < until_s:
         time.sleep(0.02)
     assert left == []
+
+
+def test_a_reader_that_has_gone_is_no_fault() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, MAIN, "doctor"], stdout=writing, stderr=subprocess.PIPE, timeout=30, check=False
+    )
+    os.close(writing)
+    assert done.stderr == b""
+    assert done.returncode == 0

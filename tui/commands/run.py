@@ -10,8 +10,8 @@ import click
 from monitor.clean import clean
 from tui.commands.early import EarlyAgent
 from tui.commands.root import traintop
-from tui.outputs.paint import OutputLostError, write_out, write_sentence
-from tui.start import EXIT_INTERRUPTED, EXIT_NOTHING
+from tui.outputs.paint import OutputLostError, close_quietly, write_out, write_sentence
+from tui.start import EXIT_FINE, EXIT_INTERRUPTED, EXIT_NOTHING
 
 
 def run(argv: Sequence[str], early: EarlyAgent) -> int:
@@ -23,6 +23,9 @@ def run(argv: Sequence[str], early: EarlyAgent) -> int:
         return end.exit_code
     except click.Abort:
         return EXIT_INTERRUPTED
+    except SystemExit:  # so click ends, with a status of its own, when nobody reads the output any more
+        close_quietly()
+        return EXIT_FINE
     except click.ClickException as error:
         return refuse(words, sentence_of(error))
     except OutputLostError as error:
