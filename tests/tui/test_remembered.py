@@ -31,7 +31,10 @@ def tick(at_s: float, energy_j: float, heat_s: float, corrected: int = 0) -> Sna
     sample = GpuSample(
         uuid=GPU.uuid,
         energy_j=energy_j,
-        throttle_times=(ThrottleTime(reason="hw_thermal", total_s=heat_s), ThrottleTime(reason="idle", total_s=0.0)),
+        throttle_times=(
+            ThrottleTime(reason="hw_thermal", total_s=heat_s),
+            ThrottleTime(reason="low_utilization", total_s=at_s),
+        ),
         ecc=EccCounts(enabled=True, corrected_aggregate=corrected),
     )
     return Snapshot(taken_s=NOON_S + at_s, boot_s=5000.0 + at_s, gpus=(sample,))
@@ -57,6 +60,7 @@ def test_the_next_session_says_what_happened_since_the_last_look(tmp_path: Path)
     assert "energy 0.70 kWh, 350 W on average" in text
     assert "held down by hw thermal 12 min" in text
     assert "corrected memory errors 2" in text
+    assert "low utilization" not in text, "nothing ran: that holds nobody down"
     said = trouble(view)
     assert said.startswith("GPU 0, since you last looked at ")
     assert said.endswith("held down by hw thermal for 12 min, 2 corrected memory errors.")

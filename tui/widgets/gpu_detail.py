@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from monitor.history.series import SeriesKey
+from monitor.history.throttling import HARMLESS
 from monitor.types.gpu import GpuSample
 from tui import figures
 from tui.widgets.board import Board, GpuRow
@@ -180,11 +181,11 @@ def _clocks(row: GpuRow) -> list[tuple[str, str] | None]:
         _some("state", None if sample.performance_state is None else f"P{sample.performance_state}"),
         ("held down by", ", ".join(reasons) if reasons else "nothing now"),
         _some(
-            "so far",
+            "since the driver was loaded",
             ", ".join(
                 f"{one.reason.replace('_', ' ')} {figures.duration(one.total_s)}"
                 for one in sample.throttle_times
-                if one.total_s >= 1
+                if one.total_s >= 1 and one.reason not in HARMLESS
             )
             or None,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.history.throttling import HARMLESS
 from monitor.store.last_seen import SinceLastSeen
 from tui import figures
 from tui.widgets.board import Board, GpuRow
@@ -21,7 +22,11 @@ def since_words(board: Board, row: GpuRow) -> list[tuple[str, str] | None]:
     items: list[tuple[str, str] | None] = [("since you last looked", _when(board, one))]
     if one.energy_j is not None and one.mean_power_w is not None:
         items.append(("energy", f"{one.energy_j / 3.6e6:.2f} kWh, {one.mean_power_w:.0f} W on average"))
-    held = [f"{_name(reason)} {figures.duration(seconds)}" for reason, seconds in one.throttle_s if seconds >= 1]
+    held = [
+        f"{_name(reason)} {figures.duration(seconds)}"
+        for reason, seconds in one.throttle_s
+        if seconds >= 1 and reason not in HARMLESS
+    ]
     if held:
         items.append(("held down by", ", ".join(held)))
     items += [(words, f"{count:,}") for words, count in _errors(one)]
