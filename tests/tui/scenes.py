@@ -342,7 +342,10 @@ def lost_gpu() -> Scene:
             state_detail="no permission to read this GPU (device nodes are closed to this user)",
         )
         samples[3] = GpuSample(
-            uuid=cards[3].uuid, state="lost", state_detail="lost since 13:58:12: the driver cannot reach it any more"
+            uuid=cards[3].uuid,
+            state="lost",
+            state_detail="The GPU is lost: it fell off the bus (look for Xid 79 in the kernel log).",
+            state_since_s=NOW_S - 20,
         )
         samples[5] = msgspec.structs.replace(samples[5], xids=(XidEvent(xid=94, seen_s=NOW_S - 300),))
         return msgspec.structs.replace(one, gpus=tuple(samples))

@@ -80,7 +80,7 @@ def test_what_is_cut_is_counted_and_reachable() -> None:
 def test_broken_gpus_say_so_in_words_and_hide_nothing_else() -> None:
     lines = text_of(scenes.view_of("lost"))
     assert "no permission to read this GPU" in lines[2]
-    assert "▲ lost since 13:58:12" in lines[4]
+    assert "▲ since 14:02: The GPU is lost: it fell off the bus" in lines[4]
     assert "XID 94" in lines[6]
     assert "A llama3-8b-sft" in lines[1]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from monitor.history.series import SeriesKey
+from monitor.types.gpu import GpuSample
 from tui import figures
 from tui.widgets.bars import bar, strip
 from tui.widgets.board import Board, GpuRow
@@ -14,6 +15,8 @@ from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import Looking, Window
 
+WATCHED_S = 3.0
+"""A state that a GPU is in so soon after the beginning was there before."""
 NARROW = 108
 """Below this the history is worth more than power limits and clocks."""
 WIDE = 160
@@ -145,7 +148,7 @@ def paint_entry(entry: GpuEntry, c: GpuColumns, board: Board, looking: Looking, 
     indent = " " if first.identity.mig_parent_uuid else ""
     pen.cell(indent + fold_numbers([row.label for row in rows]), c.index + 1, "text").gap(1)
     if not first.well:
-        return _paint_unwell(pen, first, width, back, entry.key)
+        return _paint_unwell(pen, board, first, width, back, entry.key)
     if first.identity.mig_enabled:
         pen.put("split into MIG instances", "label").to(_flag_column(c))
         _paint_tail(pen, rows, c)
@@ -171,17 +174,25 @@ def _flag_column(c: GpuColumns) -> int:
     return c.index + 3 + middle + 2 + c.memory_bar + c.memory + c.memory_share + 2 + c.power + 1 + c.heat + 1 + c.clock
 
 
-def _paint_unwell(pen: Pen, row: GpuRow, width: int, back: str, key: str) -> Line:
+def _paint_unwell(pen: Pen, board: Board, row: GpuRow, width: int, back: str, key: str) -> Line:
     sample = row.sample
     if sample is None:
         return pen.put("no figures yet", "label").line(width, back, f"gpu:{key}")
     style = "label" if sample.state == "asleep" else "critical" if sample.state == "lost" else "warn"
     if sample.state in ("lost", "needs_reset", "error"):
         pen.put("▲ ", style)
-    pen.put(state_words(sample), style)
+    pen.put(since_words(board, sample) + state_words(sample), style)
     if row.letters:
         pen.put("  " + " ".join(row.letters), "letter")
     return pen.line(width, back, f"gpu:{key}")
+
+
+def since_words(board: Board, sample: GpuSample) -> str:
+    """Like "since 12:03: ", where the change was watched; of what was so before, nobody here knows since when."""
+    since_s, first_s = sample.state_since_s, board.view.first_s
+    if since_s is None or first_s is None or since_s - first_s < WATCHED_S:
+        return ""
+    return f"since {figures.clock(since_s, board.utc_offset_s, board.now_s)}: "
 
 
 def _paint_load(pen: Pen, rows: Sequence[GpuRow], c: GpuColumns) -> None:
