@@ -59,6 +59,8 @@ class Track:
         """By how much the count rose last."""
         self._own: Pace | None = None
         self._own_clock = ""
+        self._own_step = -1.0
+        """The newest count that its own clock gave a time to."""
         self._printed = Pace(0.0)
         self._printed_s = 0.0
         self._watched = Pace(WATCHED_RESOLUTION_S)
@@ -90,6 +92,8 @@ class Track:
             self._begin()
         elif step == self.step:
             self._amend_time(event, now_s)
+            if self._own_step < step:
+                self._clock_own(event, step)  # drawn again, and only then its clock had turned
             return False
         before = max(0.0, self.step) if self.moves else step
         self.step, self.order = step, order
@@ -97,6 +101,7 @@ class Track:
         self.moves += 1
         self.risen = step - before
         self._clock_own(event, step)
+        self._clock_printed(event, step)
         self._clock_watched(event, step, now_s)
         return True
 
@@ -110,9 +115,6 @@ class Track:
             time_s, clock = event.event_s, "text"
         elif event.elapsed_s is not None:
             time_s, clock = event.elapsed_s, "elapsed"
-        if event.seconds_per_step is not None and event.source != "tqdm":
-            self._printed_s += event.seconds_per_step * self.risen
-            self._printed.add(self._printed_s, step)
         if time_s is None or (self._own_clock == "text" and clock != "text"):
             return
         if self._own is None or clock != self._own_clock:
@@ -122,7 +124,12 @@ class Track:
         if clock == "text" and time_s == int(time_s):
             self._own.resolution_s = max(self._own.resolution_s, 1.0)
         self._own.add(time_s, step, stalled=self._own_stalled)
-        self._own_stalled = False
+        self._own_step, self._own_stalled = step, False
+
+    def _clock_printed(self, event: StepEvent, step: float) -> None:
+        if event.seconds_per_step is not None and event.source != "tqdm":
+            self._printed_s += event.seconds_per_step * self.risen
+            self._printed.add(self._printed_s, step)
 
     def _clock_watched(self, event: StepEvent, step: float, now_s: float) -> None:
         time_s = now_s

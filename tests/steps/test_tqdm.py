@@ -111,6 +111,14 @@ def test_bar_an_epoch_becomes_one_count_of_the_run() -> None:
     assert steps.step_seconds == pytest.approx(1.0, rel=0.02)
 
 
+def test_bar_that_is_drawn_again_with_its_figures_keeps_its_clock() -> None:
+    text = "".join(  # tqdm draws once for the count and once more for the figures, and between them its clock may turn
+        bar(n, 900, n * 0.1 - 0.1, "Training") + bar(n, 900, n * 0.1, "Training", f", loss={1 / n:.3f}")
+        for n in range(5, 400, 5)
+    )
+    assert fused(text).step_seconds == pytest.approx(0.1, rel=0.02)
+
+
 def test_bars_of_many_short_epochs_lose_no_half_seconds() -> None:
     text = ""
     for epoch in range(20):  # 100 steps in 9.96 s: the clock says 9 at last, the mean rate of the closed bar the rest
