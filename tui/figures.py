@@ -29,6 +29,16 @@ def percent(ratio: float | None) -> str:
     return "–" if ratio is None else f"{ratio * 100:.0f}%"
 
 
+def energy(joules: float | None) -> str:
+    """Joules as "412 Wh" or, from a tenth on, "3.25 kWh"."""
+    if joules is None:
+        return "–"
+    kwh = joules / 3.6e6
+    if kwh < 0.1:
+        return f"{kwh * 1000:.1f} Wh" if kwh < 0.01 else f"{kwh * 1000:.0f} Wh"
+    return f"{kwh:.2f} kWh" if kwh < 10 else f"{kwh:,.1f} kWh"
+
+
 def count(value: float | None) -> str:
     """A step count with thousands separated: "12,400"; fractions of epochs keep two digits."""
     if value is None:

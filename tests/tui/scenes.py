@@ -356,6 +356,7 @@ def lost_gpu() -> Scene:
         key="gpu-3",
         source="driver",
         sentence="GPU 3 is lost; the others are read as before.",
+        gpu_uuid=gpu(3).uuid,
     )
     return replace(scene, snapshots=tuple(broken(one) for one in scene.snapshots), faults=(fault,))
 

@@ -43,7 +43,7 @@ def gpu_detail(view: View, index: int, width: int = 120, room: int = 24) -> str:
 
 def test_advice_is_honest_about_what_it_looks_at() -> None:
     text = " ".join(" ".join(tab(scenes.view_of("eight"), "advice")).split())
-    assert "▲ GPU 6: the hardware slows it down because of heat (87 °C, 1410 MHz now)." in text
+    assert "▲ GPU 6: the hardware slows it down because of heat (87 °C, 1410 of 1980 MHz now)." in text
     assert "Looked at today:" in text
     assert "comes in a later version" in text
     assert "12,400 of 40,000 steps" in text
@@ -52,8 +52,9 @@ def test_advice_is_honest_about_what_it_looks_at() -> None:
 
 def test_advice_names_faults_and_xids() -> None:
     text = "\n".join(tab(scenes.view_of("lost"), "advice"))
-    assert "GPU 3 is lost; the others are read as before." in text
-    assert "GPU 5: the driver reported XID 94 at 13:57." in text
+    assert text.startswith("  ▲ GPU 3 is lost: it fell off the bus")
+    assert "GPU 3 is lost; the others" not in text, "the same is not said twice"
+    assert "GPU 5: the driver reported XID 94 at 13:57 (an uncorrectable memory error that was contained" in text
 
 
 def test_advice_says_what_is_missing_and_the_way_out() -> None:
@@ -66,7 +67,7 @@ def test_advice_says_what_is_missing_and_the_way_out() -> None:
 def test_advice_on_an_ended_run_quotes_the_evidence() -> None:
     view = scenes.view_of("shared")
     text = "\n".join(tab(view, "advice", run=view.runs[5]))
-    assert "Ended 13:50 at step 1,730: out of memory." in text
+    assert "Ended 13:50 at step 1,730 of 5,000: out of memory." in text
     assert "CUDA out of memory" in text
 
 

@@ -10,7 +10,7 @@ from tui.widgets.detail import scrolled
 from tui.widgets.gpu_detail import paint_gpu_detail
 from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.ink import Line, plain
-from tui.widgets.log_tab import log_process, paint_log
+from tui.widgets.log_tab import last_words, log_process, paint_log
 from tui.widgets.looking import TABS, Looking
 from tui.widgets.memory_tab import paint_memory
 from tui.widgets.processes_tab import paint_processes
@@ -43,7 +43,8 @@ def paint_detail(
     run = row.runs[0]
     if TABS[looking.tab] == "log":
         text = board.view.texts.get(process) if (process := log_process(run)) else None
-        return paint_log(board, run, looking, width, room), max(0, len(text.lines) - room + 1) if text else 0
+        written = text.lines if text else last_words(board, run)
+        return paint_log(board, run, looking, width, room), max(0, len(written) - room + 1)
     return _part(_tab(board, run, looking, width, room, options), looking, room, width)
 
 

@@ -17,8 +17,7 @@ from tui.widgets.line_panel import LinePanel
 
 SIGNS: tuple[tuple[str, str, str], ...] = (
     ("util", "text", "share of time in which a kernel ran, not how full the GPU was"),
-    ("▲heat ▲brake", "warn", "clocks held down by heat, by the power supply"),
-    ("cap", "label", "at its power limit: normal under load"),
+    ("▲heat ▲brake", "warn", "clocks held down by heat, power supply; cap: power limit"),
     ("XID 79", "critical", "an error that the driver reported while watching"),
     ("A", "letter", "links a GPU's line to its run"),
     ("free, at peak", "text", "least free memory of its fullest GPU, as sampled while watched"),

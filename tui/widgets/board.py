@@ -106,10 +106,12 @@ class Board:
     letters: dict[str, str] = field(default_factory=dict)
     free_count: int | None = None
     """GPUs that nobody uses; `None` where that cannot be told."""
+    by_uuid: dict[str, GpuRow] = field(default_factory=dict)
+    """The same GPUs by their identity."""
 
     def row(self, uuid: str) -> GpuRow | None:
         """The GPU with this identity."""
-        return next((row for row in self.gpus if row.uuid == uuid), None)
+        return self.by_uuid.get(uuid)
 
     def run(self, run_id: str) -> Run | None:
         """The run with this identity."""
@@ -174,7 +176,7 @@ def build_board(view: View, letters: Letters, only: tuple[str, ...] = ()) -> Boa
         )
     known = [row for row in rows if not row.identity.mig_enabled]
     free = sum(row.free for row in known) if snapshot and snapshot.gpus else None
-    return Board(view, tuple(rows), given, free)
+    return Board(view, tuple(rows), given, free, {row.uuid: row for row in rows})
 
 
 def _wanted(identity: GpuIdentity, runs: tuple[Run, ...], only: tuple[str, ...]) -> bool:

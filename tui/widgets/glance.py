@@ -12,6 +12,7 @@ from tui.widgets.charts import Plot, gib_words, paint_plots, percent_of, run_plo
 from tui.widgets.detail import Piece, pieces
 from tui.widgets.ink import Line, Pen
 from tui.widgets.looking import Looking
+from tui.widgets.problems import cpu_words
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, least_free, memory_words, pace_label
 
 LEAST = 4
@@ -76,9 +77,9 @@ def _figures(board: Board, run: Run) -> list[Piece | None]:
     if run.run_id in board.view.least_free:
         items.append(("free at peak", figures.size(least_free((run,), board)[0])))
     if run.cpu_ratio is not None:
-        items.append(("CPU", f"{run.cpu_ratio:.1f} cores"))
+        items.append(("CPU", cpu_words(run.cpu_ratio)))
     if run.energy_j is not None:
-        items.append(("energy while watched", f"{run.energy_j / 3.6e6:.2f} kWh"))
+        items.append(("energy while watched", figures.energy(run.energy_j)))
     saved = run.checkpoint
     if saved is not None and saved.step is not None:
         since = ""

@@ -6,6 +6,7 @@ from monitor.history.series import SeriesKey
 from monitor.history.throttling import HARMLESS
 from monitor.types.gpu import GpuSample
 from tui import figures
+from tui.widgets.advice_tab import problem_lines
 from tui.widgets.board import Board, GpuRow
 from tui.widgets.charts import Plot, gib_words, paint_plots, percent_of, up_to
 from tui.widgets.detail import pieces
@@ -14,6 +15,7 @@ from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.ink import Line, Pen, cut, plain
 from tui.widgets.looking import Looking
 from tui.widgets.looking_back import since_words
+from tui.widgets.problems import gpu_problems
 
 CHART_LEAST = 5
 
@@ -37,8 +39,9 @@ def paint_gpu_detail(board: Board, entry: GpuEntry, looking: Looking, width: int
     lines = _holders(board, row, width)
     if row.sample is None:
         return lines
-    if row.sample.state != "ok":
+    if row.sample.state in ("no_permission", "asleep"):
         lines.append(plain(state_words(row.sample), width, "warn", 2))
+    lines += problem_lines(gpu_problems(board, row), width)
     blocks = (_power(row), _clocks(row), _link(row), _errors(board, row), _activity(row.sample), _identity(row))
     for block in (*blocks, since_words(board, row)):
         lines += pieces(block, width)
@@ -161,7 +164,7 @@ def _power(row: GpuRow) -> list[tuple[str, str] | None]:
         _some("fan", None if sample.fan_ratio is None else figures.percent(sample.fan_ratio)),
         _some(
             "energy",
-            None if sample.energy_j is None else f"{sample.energy_j / 3.6e6:.1f} kWh since the driver was loaded",
+            None if sample.energy_j is None else f"{figures.energy(sample.energy_j)} since the driver was loaded",
         ),
     ]
 

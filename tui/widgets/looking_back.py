@@ -21,7 +21,7 @@ def since_words(board: Board, row: GpuRow) -> list[tuple[str, str] | None]:
         return []
     items: list[tuple[str, str] | None] = [("since you last looked", _when(board, one))]
     if one.energy_j is not None and one.mean_power_w is not None:
-        items.append(("energy", f"{one.energy_j / 3.6e6:.2f} kWh, {one.mean_power_w:.0f} W on average"))
+        items.append(("energy", f"{figures.energy(one.energy_j)}, {one.mean_power_w:.0f} W on average"))
     held = [
         f"{_name(reason)} {figures.duration(seconds)}"
         for reason, seconds in one.throttle_s

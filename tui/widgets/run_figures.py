@@ -151,12 +151,14 @@ def value_of(run: Run, name: str) -> float | str | None:
 
 
 def loss_words(run: Run) -> str:
-    """The loss with three or four significant digits, or nan in words."""
+    """The loss with three or four significant digits, a tiny one with one, or nan in words."""
     loss = value_of(run, "loss")
     if loss is None:
         return "–"
     if isinstance(loss, str):
         return loss
+    if 0 < abs(loss) < 0.001:
+        return f"{loss:.0e}"
     return f"{loss:.4g}" if abs(loss) >= 1 else f"{loss:.3g}"
 
 

@@ -10,6 +10,7 @@ from tui.widgets.bars import bar
 from tui.widgets.board import Board
 from tui.widgets.ink import Line, Pen, cut
 from tui.widgets.looking import SORTS, Looking
+from tui.widgets.problems import alarm_count, problems_of
 from tui.widgets.run_figures import (
     assessment_of,
     done_ratio,
@@ -240,13 +241,18 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
     remaining = found.remaining_s if found else None
     pen.gap(1).cell(left_words(remaining.likely if remaining else None), c.left, ink, "right")
     finish = finish_words(found.finish_s if found else None, board)
+    alarms = alarm_count(problems_of(board, run))
+    alarm = f" ▲{alarms}" if alarms else ""
     if c.state:
-        pen.gap(2).cell(finish, c.finish, ink)
-        pen.gap(1).cell(state, max(c.state, width - pen.column - 1), state_style)
-    elif run.phase == "training" and run.kind == "training" and finish != "–":
-        pen.gap(2).put(cut(finish, width - pen.column - 1), ink)
+        pen.gap(2).cell(finish, c.finish, ink).gap(1)
     else:
-        pen.gap(2).put(cut(state, width - pen.column - 1), state_style)
+        pen.gap(2)
+        if run.phase == "training" and run.kind == "training" and finish != "–":
+            state, state_style = finish, ink
+    state = cut(state, width - pen.column - 1)
+    pen.put(state, state_style)
+    if alarms and pen.column + len(alarm) < width:
+        pen.put(alarm, "warn")
     return pen.line(width, back, f"run:{row.key}")
 
 

@@ -7,6 +7,7 @@ from tui.widgets.gpu_rows import GpuEntry
 from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import TAB_WORDS, Looking
+from tui.widgets.problems import alarm_count, problems_of
 from tui.widgets.run_table import RunRow, group_words
 
 SHORT = {"Processes": "Procs"}
@@ -23,6 +24,9 @@ def paint_tabs(board: Board, looking: Looking, row: RunRow | None, entry: GpuEnt
     if row is None:
         return pen.put("Detail", "label").line(width, "band")
     words = [SHORT.get(word, word) if width < 100 else word for word in TAB_WORDS]
+    alarms = alarm_count(problems_of(board, row.runs[0])) if not row.is_group else 0
+    if alarms:
+        words[0] += f" ▲{alarms}"
     tabs = sum(width_of(word) + 6 for word in words)
     letter = board.letters.get(row.runs[0].run_id, "") if not row.is_group else "+"
     name = row.runs[0].name if not row.is_group else group_words(row.runs)
