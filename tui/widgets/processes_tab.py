@@ -113,7 +113,8 @@ def _facts_lines(board: Board, member: RunMember, width: int, show_arguments: bo
     if facts.started_s is not None:
         parts.append(f"started {figures.clock(facts.started_s, board.utc_offset_s, board.now_s)}")
     if facts.container is not None:
-        parts.append(f"{facts.container.runtime} {facts.container.name or facts.container.container_id}".strip())
+        runtime = "container" if facts.container.runtime == "other" else facts.container.runtime
+        parts.append(f"{runtime} {facts.container.name or facts.container.container_id}".strip())
     if len(facts.namespace_pids) > 1:
         parts.append(f"pid {facts.namespace_pids[-1]} inside")
     if (facts.mine or show_arguments) and facts.cwd:
