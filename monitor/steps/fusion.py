@@ -143,6 +143,9 @@ class StepFusion:
             self._phase_since_s = None
 
     def _enter(self, event: StepEvent) -> None:
+        if event.phase == "training":
+            self._phase = self._phase_since_s = None  # what was announced is over; whether it steps, the counts tell
+            return
         if event.phase != self._phase:
             self._phase_since_s = event.event_s if event.event_s is not None else event.seen_s
         self._phase = event.phase

@@ -266,3 +266,42 @@ def test_the_evidence_of_an_end_names_it(text: str, how: str, evidence: str) -> 
     ended = fused("step 1 loss 1\nstep 2 loss 1\n" + text).ended
     assert ended is not None
     assert (ended.how, ended.evidence) == (how, evidence)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Evaluating...",
+        "***** Running Evaluation *****",
+        "2026-02-03 04:05:06,123 - INFO - Validating on 400 samples",
+        "[rank0] starting validation",
+        "INFO: Running validation at step 500",
+    ],
+)
+def test_an_announced_evaluation_is_a_phase_until_the_next_line(line: str) -> None:
+    steps = "".join(f"step {n} loss 1\n" for n in (1, 2, 3))
+    assert fused(steps + line + "\n").phase == "evaluating"
+    assert fused(steps + line + "\nvalidation loss 2.5\n").phase == "training"
+    assert fused(steps + line + "\nstep 4 loss 1\n").phase == "training"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Evaluation results: good",
+        "Evaluating every 100 steps",
+        "Starting evaluation every 10 epochs",
+        "Evaluating: loss 2.5",
+        "the re-evaluating of things",
+        "x" * 200 + " Evaluating...",
+    ],
+)
+def test_other_talk_of_evaluation_is_no_phase(line: str) -> None:
+    assert fused("step 1 loss 1\nstep 2 loss 1\nstep 3 loss 1\n" + line + "\n").phase == "training"
+
+
+def test_an_announced_evaluation_is_no_step() -> None:
+    pieces = [
+        f"step {n} loss 1 elapsed {n * 2 + n // 10 * 30}s\n" + "Evaluating...\n" * (n % 10 == 9) for n in range(40)
+    ]
+    assert fused("".join(pieces)).step_seconds == pytest.approx(2.0, rel=0.01)

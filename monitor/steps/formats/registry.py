@@ -8,6 +8,7 @@ from monitor.steps.formats.endings import EndingsFormat
 from monitor.steps.formats.hf_dict import HfDictFormat
 from monitor.steps.formats.json_line import JsonLineFormat
 from monitor.steps.formats.line_format import FileText, LineFormat, Origin
+from monitor.steps.formats.phase_words import PhaseWordsFormat
 from monitor.steps.formats.step_line import StepLineFormat
 from monitor.steps.formats.tqdm import TqdmFormat
 from monitor.steps.lines import Line
@@ -18,6 +19,7 @@ FORMATS: tuple[Callable[[], LineFormat], ...] = (
     HfDictFormat,
     JsonLineFormat,
     StepLineFormat,
+    PhaseWordsFormat,
     EndingsFormat,
 )
 
