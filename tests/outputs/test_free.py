@@ -11,6 +11,7 @@ from monitor.types.process import Pairing
 from monitor.types.run import Run
 from tests.outputs.views import GIB, NOW_S, full_view, hello
 from tui.outputs.chosen import not_there
+from tui.outputs.doctor import driver_check
 from tui.outputs.free import FreeOutput, FreeQuestion, free_output, free_text
 from tui.outputs.paint import plain
 from tui.outputs.text import gpu_list, picture
@@ -104,3 +105,7 @@ def test_a_look_names_instances_as_free_does_and_explains_what_is_not_well() -> 
     assert " ! Another pid namespace." in text
     assert "?" not in text
     assert gpu_list(view, Run(run_id="r", name="r", gpu_uuids=("GPU-0", "MIG-1"))) == "0,1:1"
+
+
+def test_a_driver_that_has_not_answered_is_said_in_words_by_doctor() -> None:
+    assert driver_check(hello(driver_state="asking")).detail == "it has not answered yet"

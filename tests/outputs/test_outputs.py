@@ -117,7 +117,7 @@ def test_free_gpus_by_count_and_room() -> None:
     assert (found.cuda_visible_devices, found.enough) == ("GPU-2", True)
     found = free.free_output(free_view(), free.FreeQuestion(count=2, min_free_bytes=40 * GIB))
     assert (found.cuda_visible_devices, found.enough) == (None, False)
-    assert "1 of the 2 GPUs with 40.0 GiB free that were asked for are free." in plain(free.free_text(found, 100))
+    assert "Free: 1 of the 2 GPUs with 40.0 GiB or more that were asked for." in plain(free.free_text(found, 100))
 
 
 def test_since_says_how_it_is_known_and_never_claims_more() -> None:

@@ -93,7 +93,9 @@ def driver_check(hello: Hello) -> CheckOut:
         "asking": "wait, or look in the kernel log for messages of NVRM",
         "released": "",
     }.get(hello.driver_state, "")
-    return CheckOut(name=_DRIVER, works=False, detail=hello.driver_detail or hello.driver_state, remedy=remedy)
+    words = {"asking": "it has not answered yet", "released": "its GPUs were let go on request"}
+    detail = hello.driver_detail or words.get(hello.driver_state, hello.driver_state)
+    return CheckOut(name=_DRIVER, works=False, detail=detail, remedy=remedy)
 
 
 def local_checks(terminal: TerminalAbility, settings: Settings) -> tuple[CheckOut, ...]:

@@ -205,12 +205,12 @@ def free_text(output: FreeOutput, width: int) -> list[Line]:
     lines, _ = table(_COLUMNS, rows, width)
     lines += [line(f"{_label(gpu)}: {gpu.why}") for gpu in output.gpus if gpu.state == "unknown" and gpu.why]
     if output.cuda_visible_devices is None:
-        asked = "" if output.asked_free_bytes is None else f" with {figures.size(output.asked_free_bytes)} free"
+        asked = "" if output.asked_free_bytes is None else f" with {figures.size(output.asked_free_bytes)} or more"
         if output.asked_count is None or not output.free_count:
-            return [*lines, line(f"No GPU{asked} is free.")]
+            return [*lines, line(f"There is no free GPU{asked}.")]
         return [
             *lines,
-            line(f"{output.free_count} of the {output.asked_count} GPUs{asked} that were asked for are free."),
+            line(f"Free: {output.free_count} of the {output.asked_count} GPUs{asked} that were asked for."),
         ]
     chosen = output.cuda_visible_devices.split(",")
     gpus = {gpu.uuid: gpu for gpu in output.gpus}
