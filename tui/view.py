@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from advisor.assess import Assessor
 from advisor.assessment import Assessment
+from monitor.history.failed_gpus import FailedGpus
 from monitor.history.history import History
 from monitor.history.holders import GpuHolders, Holding
 from monitor.history.last_words import LastWords
@@ -29,7 +30,7 @@ class View:
     snapshot: Snapshot | None = None
     facts: Mapping[ProcessIdentity, ProcessFacts] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()
-    """Own runs first, then by kind and by what they hold; ended ones last."""
+    """Own runs first, then by kind and by what they hold; ended ones last. Their GPUs include failed ones."""
     assessments: Mapping[str, Assessment] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     texts: Mapping[ProcessIdentity, Text] = field(default_factory=dict)
@@ -65,6 +66,7 @@ class ViewBuilder:
         self.holders = GpuHolders()
         self.run_memory = RunMemory()
         self.last_words = LastWords()
+        self.failed_gpus = FailedGpus()
         self.assessor = Assessor()
         self._first_s: float | None = None
         self._last_seen = last_seen
@@ -84,6 +86,7 @@ class ViewBuilder:
             runs = self.tracker.runs()
             self.history.note_runs(runs, message)
             self.run_memory.note_runs(runs, message)
+            self.failed_gpus.note_runs(runs, message)
             self.assessor.update(message, runs)
             if self._last_seen and self.node.hello is not None:
                 self._look_back(counters(self.node.hello, message))
@@ -104,7 +107,7 @@ class ViewBuilder:
             hello=node.hello,
             snapshot=node.snapshot,
             facts=dict(node.facts),
-            runs=self.tracker.runs(),
+            runs=self.failed_gpus.with_failed(self.tracker.runs()),
             assessments=self.assessor.assessments(),
             faults=node.faults(),
             texts=dict(node.texts),
