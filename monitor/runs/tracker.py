@@ -142,13 +142,15 @@ class RunTracker:
         leaders = {
             state.group.sibling_key: state.group.leader for state in (*self._ended.states(), *self._live.values())
         }
+        sweeps = {
+            key: (sweep_id(self._boot_id, key), sweep_name(leader, counts[key]))
+            for key, leader in leaders.items()
+            if key in self._sweeps
+        }
         shown: list[Run] = []
         for run in (*live, *ended):
-            key = keys.get(run.run_id, ())
-            if key in self._sweeps:
-                name = sweep_name(leaders[key], counts[key])
-                run = replaced(run, group_id=sweep_id(self._boot_id, key), group_name=name)
-            shown.append(run)
+            sweep = sweeps.get(keys.get(run.run_id, ()))
+            shown.append(run if sweep is None else replaced(run, group_id=sweep[0], group_name=sweep[1]))
         return tuple(shown)
 
 

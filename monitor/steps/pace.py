@@ -18,6 +18,8 @@ MAX_INTERVALS = 160
 JUDGED_PARTS = 40
 """The rate is found anew when the history has grown by one part in this many, in points and (of the last
 `STEADY_S`) in time."""
+GOLDEN = 0.6180339887
+"""Multiples of it are spread evenly between whole numbers."""
 WARM_UP_STEPS = 10
 """Of these first steps, those that took `WARM_UP_RATIO` of an ordinary one are left out: they compile, fill caches."""
 WARM_UP_RATIO = 1.5
@@ -117,7 +119,8 @@ class Pace:
             # Not at each point: a long history hardly changes. Chosen by points alone, whenever it is asked for.
             self._judged = tuple(self._intervals)
             self._wait = len(self._intervals) // JUDGED_PARTS
-            grown_s = min(time_s - self._from_s, STEADY_S) / JUDGED_PARTS
+            # Between half of it and all, by the count: not all runs of a machine in one and the same tick.
+            grown_s = min(time_s - self._from_s, STEADY_S) / JUDGED_PARTS * (1 - step * GOLDEN % 0.5)
             self._due_s = time_s + grown_s if self._wait else -math.inf
 
     def amend(self, time_s: float, step: float) -> None:
