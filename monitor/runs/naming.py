@@ -182,6 +182,8 @@ def _made_unique(
         if len(runs) == 1:
             continue
         told = _differences([arguments[run.run_id] for run in runs])
+        if not any(told):
+            told = _folders(runs)
         for run, difference in zip(runs, told, strict=True):
             if difference and difference not in name:
                 names[run.run_id] = cut(f"{cut(name, MAX_CELLS - 12)} {difference}", MAX_CELLS)
@@ -200,6 +202,16 @@ def _made_unique(
         names[run.run_id] = name
         taken.add(name)
     return names
+
+
+def _folders(runs: Sequence[Nameable]) -> list[str]:
+    """Where each was started, as far as that tells them apart: "in seed2"."""
+    paths = [(run.leader.cwd or "").strip("/").split("/") for run in runs]
+    for back in range(1, min(len(path) for path in paths) + 1):
+        parts = [path[-back] for path in paths]
+        if len(set(parts)) == len(parts) and all(parts):
+            return [f"in {part}" for part in parts]
+    return [""] * len(runs)
 
 
 def _told_apart_by(leader: ProcessFacts) -> tuple[str, ...]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from monitor.runs.arguments import read_arguments
 from monitor.runs.naming import MAX_CELLS, Nameable, cut, name_runs, sweep_name
@@ -66,6 +67,17 @@ def test_siblings_with_one_given_name_get_their_differences_behind_it() -> None:
 def test_tasks_of_an_array_are_told_apart_by_their_number() -> None:
     tasks = [process(100 + task, "python train.py", env={"SLURM_ARRAY_TASK_ID": str(task)}) for task in (3, 4)]
     assert named(*tasks) == ["task=3", "task=4"]
+
+
+def test_siblings_that_differ_only_in_their_folder_are_told_apart_by_it() -> None:
+    def named_in(*folders: str | None) -> list[str]:
+        facts = [structs.replace(process(100 + at, "python train.py"), cwd=folder) for at, folder in enumerate(folders)]
+        return named(*facts)
+
+    assert named_in("/home/ann/seed1", "/home/ann/seed2") == ["train.py in seed1", "train.py in seed2"]
+    assert named_in("/home/ann/a/code", "/home/ann/b/code/") == ["train.py in a", "train.py in b"]
+    assert named_in("/home/ann/a", "/home/ann/a", "/home/ann/b")[0] == "train.py (100)"
+    assert named_in("/home/ann/a", None) == ["train.py (100)", "train.py (101)"]
 
 
 def test_siblings_that_differ_in_nothing_are_told_apart_by_pid() -> None:
