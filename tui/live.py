@@ -270,10 +270,8 @@ def _live_options(
         show_arguments=wish.show_arguments,
         gpus=wish.gpus,
         theme_folders=(os.path.join(os.path.dirname(settings.path), "themes"),) if settings.path else (),
-        save_theme=lambda name: _save_theme(settings, name),
+        window=settings.window or "",
+        sort=settings.sort or "",
+        save=lambda name, value: save_setting(settings.path, name, value),
         notices=(*settings.complaints, *notices),
     )
-
-
-def _save_theme(settings: Settings, name: str) -> None:
-    save_setting(settings.path, "theme", name)

@@ -135,3 +135,13 @@ def test_every_default_is_acceptable() -> None:
 )
 def test_where_it_lies(env: dict[str, str], path: str) -> None:
     assert settings_path(env) == path
+
+
+@pytest.mark.parametrize(("name", "good", "bad"), [("window", "30 min", "7 min"), ("sort", "time left", "size")])
+def test_a_choice_is_one_of_those_the_screen_has(tmp_path: Path, name: str, good: str, bad: str) -> None:
+    found = load_settings(written(tmp_path, f'{name} = "{good}"\n'))
+    assert found.complaints == ()
+    assert found.values[name] == good
+    found = load_settings(written(tmp_path, f'{name} = "{bad}"\n'))
+    assert found.values[name] is None
+    assert f'line 1: {name} must be one of "' in found.complaints[0]

@@ -389,3 +389,30 @@ async def test_a_message_that_cannot_be_taken_in_is_said_and_the_picture_stays(m
 
 def test_only_the_newest_view_waits_to_be_painted() -> None:
     assert ViewReady(scenes.view_of("one")).can_replace(ViewReady(scenes.view_of("eight")))
+
+
+async def test_window_order_and_theme_are_kept_for_next_time() -> None:
+    kept: list[tuple[str, str]] = []
+
+    def save(name: str, value: str) -> str:
+        kept.append((name, value))
+        return "" if name != "sort" else "settings.toml cannot be written: read-only."
+
+    app = app_of(save=save)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, "eight")
+        await pilot.press("w", "s")
+        assert "cannot be written" in panel_text(app, "footer")
+        await pilot.press("t")
+    assert kept[:2] == [("window", "30 min"), ("sort", "time left")]
+    assert kept[2][0] == "theme"
+
+
+async def test_a_kept_window_and_order_are_there_from_the_beginning() -> None:
+    app = app_of(window="4 h", sort="name")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, scenes.view_of("eight", 10))
+        assert "−4 h" in panel_text(app, "gpus")
+        await show(pilot, "eight")
+        assert "−4 h" in panel_text(app, "gpus")
+        assert "by name" in panel_text(app, "runs")

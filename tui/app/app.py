@@ -211,13 +211,19 @@ class TraintopApp(App[None]):
             driver.flush()
 
     def next_theme(self) -> str:
-        """Switch to the next of our and the user's themes; its name."""
+        """Switch to the next of our and the user's themes; what to say about it."""
         names = self._own_themes
         at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        if self.options.save_theme is not None:
-            self.options.save_theme(self.theme)
-        return self.theme
+        return self.choose_theme(names[(at + 1) % len(names)])
+
+    def choose_theme(self, name: str) -> str:
+        """Switch to this theme, also for next time; what to say about it."""
+        self.theme = name
+        return self.keep("theme", name) or f"theme {name}"
+
+    def keep(self, name: str, value: str) -> str:
+        """Keep a setting for next time; a sentence when that failed."""
+        return "" if self.options.save is None else self.options.save(name, value)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Meanings for themes that know nothing of traintop, made of their base palette."""
@@ -249,4 +255,4 @@ class TraintopApp(App[None]):
                 keys = f"key: {action.shown}" if action.shown else "palette only"
                 yield SystemCommand(action.words, keys, lambda name=action.id: overview.do(name))
         for name in sorted(self.available_themes):
-            yield SystemCommand(f"Theme {name}", "colours", lambda name=name: setattr(self, "theme", name))
+            yield SystemCommand(f"Theme {name}", "colours", lambda name=name: self.choose_theme(name))

@@ -36,7 +36,11 @@ class LiveOptions:
     """Folders with the user's own themes."""
     set_interval: Callable[[float], None] | None = None
     """Changes the polling interval (or the speed of a replay); `None` where that is not possible."""
-    save_theme: Callable[[str], None] | None = None
-    """Keeps the chosen theme for next time."""
+    window: str = ""
+    """Words of the time window to begin with; empty for one that grows with what was watched."""
+    sort: str = ""
+    """Order of the runs to begin with; empty for own ones first."""
+    save: Callable[[str, str], str] | None = None
+    """Keeps a setting (theme, window, sort) for next time; a sentence when that failed."""
     notices: tuple[str, ...] = field(default_factory=tuple)
     """Sentences to show once the screen is up, for example about a broken settings file."""

@@ -29,7 +29,10 @@ class Host(Protocol):
         """Change the interval or the speed; what to say about it."""
 
     def next_theme(self) -> str:
-        """Switch to the next theme; its name."""
+        """Switch to the next theme; what to say about it."""
+
+    def keep(self, name: str, value: str) -> str:
+        """Keep a setting for next time; a sentence when that failed."""
 
     def toggle_mouse(self) -> str:
         """Give the mouse to the terminal, or take it back; what to say about it."""

@@ -171,12 +171,14 @@ class Overview(PaintedScreen):
         """The next time window."""
         self._window_chosen = True
         self.look(window=(self.looking.window + 1) % len(WINDOWS))
-        self.notice(f"histories show the last {self.looking.span.words}")
+        words = WINDOWS[self.looking.window].words
+        self.notice(host_of(self).keep("window", words) or f"histories show the last {self.looking.span.words}")
 
     def do_sort(self) -> None:
         """The next order."""
         self.look(sort=(self.looking.sort + 1) % len(SORTS))
-        self.notice(f"runs by {SORTS[self.looking.sort]}" if self.looking.sort else "own runs first")
+        words = f"runs by {SORTS[self.looking.sort]}" if self.looking.sort else "own runs first"
+        self.notice(host_of(self).keep("sort", SORTS[self.looking.sort]) or words)
 
     def do_user(self) -> None:
         """The next user's runs, after the last one everybody's."""
@@ -284,7 +286,7 @@ class Overview(PaintedScreen):
 
     def do_theme(self) -> None:
         """The next theme."""
-        self.notice(f"theme {host_of(self).next_theme()}")
+        self.notice(host_of(self).next_theme())
 
     def do_mouse(self) -> None:
         """Give the mouse to the terminal, or take it back."""

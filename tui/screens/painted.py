@@ -28,7 +28,7 @@ from tui.widgets.header import Connection, paint_header
 from tui.widgets.ink import Line
 from tui.widgets.line_panel import LinePanel
 from tui.widgets.log_tab import log_process
-from tui.widgets.looking import JUST_BEGUN, TABS, WINDOWS, Looking
+from tui.widgets.looking import JUST_BEGUN, SORTS, TABS, WINDOWS, Looking
 from tui.widgets.run_table import RunRow, fitting, paint_runs, run_rows
 from tui.widgets.tab_bar import paint_tabs
 
@@ -49,13 +49,17 @@ class PaintedScreen(Screen[None]):
         self._newest = View()
         self._started = False
         self._moved = False
-        self._window_chosen = False
+        windows = [window.words for window in WINDOWS]
+        self._window_chosen = options.window in windows
         self._notice = ""
         self._notice_timer: Timer | None = None
         self._asked: Watch | None = None
         self._tailed: ProcessIdentity | None = None
         self._heights = Heights(1, 0, 0, 1, 0, 1)
-        self.looking = Looking()
+        self.looking = Looking(
+            window=windows.index(options.window) if self._window_chosen else 0,
+            sort=SORTS.index(options.sort) if options.sort in SORTS else 0,
+        )
         self.board = Board(View())
         self.gpu_panel = GpuPanel((), ())
         self.rows: tuple[RunRow, ...] = ()

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from tui.widgets.looking import SORTS, WINDOWS
+
 MIN_INTERVAL_S = 0.25
 MAX_INTERVAL_S = 3600.0
 
@@ -47,9 +49,25 @@ def _name(value: object) -> str:
     return value
 
 
+def _one_of(*names: str) -> Callable[[object], SettingValue]:
+    def accept(value: object) -> str:
+        if not isinstance(value, str) or value not in names:
+            raise ValueError("must be one of " + ", ".join(f'"{name}"' for name in names))
+        return value
+
+    return accept
+
+
 SETTINGS: tuple[Setting, ...] = (
     Setting("theme", None, "name of a theme; left out, the dark or light default", _name),
     Setting("interval", 1.0, "seconds between two looks", interval_s),
+    Setting(
+        "window",
+        None,
+        "time window of the histories; left out, a minute at first and then five",
+        _one_of(*(window.words for window in WINDOWS)),
+    ),
+    Setting("sort", None, "order of the runs; left out, own ones first", _one_of(*SORTS)),
     Setting("mouse", True, "whether the mouse selects and scrolls; false leaves it to the terminal", _flag),
     Setting("ascii", None, "true draws with ASCII only, false never; left out, the locale decides", _flag),
 )

@@ -34,8 +34,17 @@ class Settings:
     @property
     def theme(self) -> str | None:
         """Name of the theme, where one is set."""
-        value = self.values["theme"]
-        return value if isinstance(value, str) else None
+        return self._text("theme")
+
+    @property
+    def window(self) -> str | None:
+        """Words of the time window, where one is set."""
+        return self._text("window")
+
+    @property
+    def sort(self) -> str | None:
+        """Order of the runs, where one is set."""
+        return self._text("sort")
 
     @property
     def interval_s(self) -> float:
@@ -53,6 +62,10 @@ class Settings:
         """True: ASCII only; False: never; None: the locale decides."""
         value = self.values["ascii"]
         return value if isinstance(value, bool) else None
+
+    def _text(self, name: str) -> str | None:
+        value = self.values.get(name)
+        return value if isinstance(value, str) else None
 
 
 def load_settings(path: str) -> Settings:

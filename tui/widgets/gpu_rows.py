@@ -181,9 +181,11 @@ def _paint_unwell(pen: Pen, board: Board, row: GpuRow, width: int, back: str, ke
     style = "label" if sample.state == "asleep" else "critical" if sample.state == "lost" else "warn"
     if sample.state in ("lost", "needs_reset", "error"):
         pen.put("▲ ", style)
-    pen.put(since_words(board, sample) + state_words(sample), style)
+    letters = " ".join(row.letters[:4])
+    room = width - pen.column - (width_of(letters) + 3 if letters else 1)
+    pen.put(cut(since_words(board, sample) + state_words(sample), room), style)
     if row.letters:
-        pen.put("  " + " ".join(row.letters), "letter")
+        pen.gap(2).put(letters, "letter")
     return pen.line(width, back, f"gpu:{key}")
 
 
