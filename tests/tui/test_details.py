@@ -107,6 +107,18 @@ def test_steps_tell_where_they_come_from() -> None:
     assert "agrees, ten steps behind" in text
 
 
+def test_the_spread_is_that_of_the_mean_with_pauses() -> None:
+    view = scenes.view_of("eight")
+    run = msgspec.structs.replace(
+        view.runs[0], step_seconds=0.1, wall_seconds_per_step=0.1, rate_spread_ratio=0.45, ended=None
+    )
+    assert "0.100 s ± 45 %" in "\n".join(tab(view, "steps", run=run))
+    paused = msgspec.structs.replace(run, wall_seconds_per_step=0.2)
+    text = "\n".join(tab(view, "steps", run=paused))
+    assert "with pauses 0.200 s ± 45 %" in text
+    assert "0.100 s ±" not in text
+
+
 def test_an_unknown_rate_says_why() -> None:
     view = scenes.view_of("shared")
     why = Missing(field="step_seconds", reason="not_yet", detail="one reading so far")

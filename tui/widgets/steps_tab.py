@@ -61,11 +61,16 @@ def _rate(run: Run, width: int) -> list[Line]:
         over.append(figures.duration(run.rate_window_s))
     measured = " ".join(part for part in (f"over {' and '.join(over)}" if over else "", clock) if part)
     spread = f" ± {run.rate_spread_ratio * 100:.0f} %" if run.rate_spread_ratio else ""
-    items: list[tuple[str, str] | None] = [(pace_label(run), figures.step_time(run.step_seconds) + spread)]
+    wall_s = run.wall_seconds_per_step
+    pauses = wall_s is not None and wall_s > run.step_seconds * 1.02
+    # The spread is that of the mean, pauses in: an ordinary step may be far steadier.
+    items: list[tuple[str, str] | None] = [
+        (pace_label(run), figures.step_time(run.step_seconds) + ("" if pauses else spread))
+    ]
     if measured:
         items.append(("measured", measured))
-    if run.wall_seconds_per_step is not None and run.wall_seconds_per_step > run.step_seconds * 1.02:
-        items.append(("with pauses", figures.step_time(run.wall_seconds_per_step)))
+    if pauses:
+        items.append(("with pauses", figures.step_time(wall_s) + spread))
     for name, label in (("tokens_per_s", "tokens/s"), ("lr", "lr"), ("grad_norm", "grad norm"), ("loss", "loss")):
         value = value_of(run, name)
         if value is not None:
