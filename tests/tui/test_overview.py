@@ -51,7 +51,7 @@ async def test_keys_move_between_panels_and_lines() -> None:
         assert app.overview.looking.run == "group:sweep"
         await pilot.press("home")
         assert app.overview.looking.run == "run-4711"
-        await pilot.press("tab", "tab")
+        await pilot.press("tab")
         assert app.overview.looking.area == "gpus"
         await pilot.press("end")
         assert "GPU 7" in panel_text(app, "tabs")
@@ -416,3 +416,45 @@ async def test_a_kept_window_and_order_are_there_from_the_beginning() -> None:
         await show(pilot, "eight")
         assert "−4 h" in panel_text(app, "gpus")
         assert "by name" in panel_text(app, "runs")
+
+
+async def test_escape_leads_back_to_the_runs_and_then_takes_filters_away() -> None:
+    app = app_of()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, "eight")
+        await pilot.press("m", "shift+tab")
+        assert app.overview.looking.area == "gpus"
+        await pilot.press("escape")
+        assert (app.overview.looking.area, app.overview.looking.mine) == ("runs", True)
+        await pilot.press("escape")
+        assert not app.overview.looking.mine
+
+
+async def test_tab_leads_only_where_keys_do_something() -> None:
+    app = app_of()
+    async with app.run_test(size=(120, 50)) as pilot:
+        await show(pilot, "eight")
+        areas = []
+        for _ in range(3):
+            await pilot.press("tab")
+            areas.append(app.overview.looking.area)
+        assert areas == ["gpus", "runs", "gpus"], "the advice fits, so there is nothing to scroll"
+        await pilot.press("4", "tab")
+        assert app.overview.looking.area == "detail"
+
+
+async def test_the_palette_finds_runs_and_gpus_by_name() -> None:
+    app = app_of()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, "hostile")
+        await pilot.press("m")
+        commands = {one.title: one for one in app.get_system_commands(app.screen)}
+        assert not any("[" in title for title in commands), "the palette would take brackets for markup"
+        await show(pilot, "eight")
+        commands = {one.title: one for one in app.get_system_commands(app.screen)}
+        commands["Run B sweep lr=3e-4"].callback()
+        assert app.overview.looking.run == "run-5101"
+        assert not app.overview.looking.mine
+        assert "▸B" in panel_text(app, "runs")
+        commands["GPU 3 NVIDIA H100 80GB HBM3"].callback()
+        assert panel_text(app, "tabs").strip().startswith("GPU 3")

@@ -48,7 +48,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("filter", ("slash",), "/", "Filter the runs", "filter", rank=30),
     Action("user", ("u",), "u", "Runs of one user, in turn", "user", rank=45),
     Action("mine", ("m",), "m", "Only my runs", "mine", rank=35),
-    Action("clear", ("escape",), "esc", "Take filters away"),
+    Action("clear", ("escape",), "esc", "Back to the runs, no filters"),
     Action("copy", ("y",), "y", "Copy, and show as plain text", "copy", "Do", rank=38),
     Action("signal", ("x",), "x", "Send a signal to a process", "signal", "Do", "signals", rank=36),
     Action("pause", ("p",), "p", "Pause; watching goes on", "pause", "Do", rank=60),

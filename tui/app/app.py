@@ -248,11 +248,20 @@ class TraintopApp(App[None]):
         self.overview.use(self.make_palette())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
-        """The palette offers every action that is possible now, and each theme by name."""
+        """The palette offers every action that is possible now, each theme, and runs and GPUs by their names."""
         overview = self.overview
         for action in ACTIONS:
             if action.id != "palette" and overview.is_so(action.when):
                 keys = f"key: {action.shown}" if action.shown else "palette only"
                 yield SystemCommand(action.words, keys, lambda name=action.id: overview.do(name))
+        for title, about, target in overview.places():
+            yield SystemCommand(
+                _unmarked(title), _unmarked(about), lambda at=target: overview.go_to(at), discover=False
+            )
         for name in sorted(self.available_themes):
             yield SystemCommand(f"Theme {name}", "colours", lambda name=name: self.choose_theme(name))
+
+
+def _unmarked(text: str) -> str:
+    """Foreign text for the palette, which takes brackets for markup."""
+    return text.replace("[", "(").replace("]", ")").replace("\\", "/")

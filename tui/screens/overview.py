@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from monitor.types.requests import Release
+from monitor.types.run import Run
 from tui.app.actions import ACTIONS, action
 from tui.screens.copy import CopyScreen
 from tui.screens.detail_panel import paint_detail
@@ -21,6 +22,7 @@ from tui.widgets.ink import Pen, plain
 from tui.widgets.line_panel import LinePanel
 from tui.widgets.looking import SORTS, TAB_WORDS, TABS, WINDOWS
 from tui.widgets.processes_tab import members_of, process_key, selected_place
+from tui.widgets.run_figures import state_words
 from tui.widgets.run_table import paint_runs
 from tui.widgets.tab_bar import paint_tabs
 
@@ -106,9 +108,17 @@ class Overview(PaintedScreen):
         self._turn_area(-1)
 
     def _turn_area(self, by: int) -> None:
-        areas = [area for area in AREAS if area != "gpus" or self.gpu_panel.entries]
+        areas = [area for area in AREAS if self._has(area)]
         at = areas.index(self.looking.area) if self.looking.area in areas else 0
+        if self.looking.area not in areas:
+            at = areas.index("runs")
         self.look(area=areas[(at + by) % len(areas)])
+
+    def _has(self, area: str) -> bool:
+        """Whether keys do anything there: the detail gets them only where there is something to choose or scroll."""
+        if area == "gpus":
+            return bool(self.gpu_panel.entries)
+        return area == "runs" or self.most_scroll > 0 or TABS[self.looking.tab] == "processes"
 
     def do_open(self) -> None:
         """Open or close a sweep."""
@@ -192,8 +202,35 @@ class Overview(PaintedScreen):
         self.look(mine=not self.looking.mine)
 
     def do_clear(self) -> None:
-        """No filters."""
-        self.look(mine=False, user="", text_filter="")
+        """Back to the runs; from there take the filters away."""
+        if self.looking.area != "runs":
+            self.look(area="runs")
+        else:
+            self.look(mine=False, user="", text_filter="")
+
+    def places(self) -> list[tuple[str, str, str]]:
+        """What can be gone to: its name, something about it, and its target."""
+        board = self.board
+        runs = [
+            (f"Run {board.letters.get(run.run_id, '')} {run.name}", self._about(run), f"run:{run.run_id}")
+            for run in board.view.runs
+        ]
+        gpus = [(f"GPU {row.label} {row.identity.name}", row.uuid, f"gpu:{row.uuid}") for row in board.gpus]
+        return runs + gpus
+
+    def _about(self, run: Run) -> str:
+        return f"{'you' if run.mine else run.user or '?'}, {state_words(run, self.board)[0]}"
+
+    def go_to(self, target: str) -> None:
+        """Select a run or a GPU, whatever is filtered or folded."""
+        kind, _, name = target.partition(":")
+        if kind == "gpu":
+            self.look(area="gpus", gpu=name)
+            return
+        run = self.board.run(name)
+        self._moved = True
+        expanded = self.looking.expanded | ({run.group_id} if run is not None and run.group_id else set())
+        self.look(area="runs", run=name, expanded=expanded, mine=False, user="", text_filter="")
 
     def do_filter(self) -> None:
         """Type a filter in place of the footer."""

@@ -60,6 +60,7 @@ class PaintedScreen(Screen[None]):
             window=windows.index(options.window) if self._window_chosen else 0,
             sort=SORTS.index(options.sort) if options.sort in SORTS else 0,
         )
+        self.most_scroll = 0
         self.board = Board(View())
         self.gpu_panel = GpuPanel((), ())
         self.rows: tuple[RunRow, ...] = ()
@@ -196,6 +197,7 @@ class PaintedScreen(Screen[None]):
         lines, most = paint_detail(
             self.board, self.looking, self.selected_row, self.selected_entry, width, room, self._options
         )
+        self.most_scroll = most
         if self.looking.detail_top > most:
             self.looking = self.looking.with_(detail_top=most)
         return lines

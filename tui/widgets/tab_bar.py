@@ -33,7 +33,7 @@ def paint_tabs(board: Board, looking: Looking, row: RunRow | None, entry: GpuEnt
     room = max(0, width - tabs - width_of(letter) - 5)
     pen.put(letter, "letter").gap(1)
     if room >= 6:
-        pen.put(cut(name, room), "strong").gap(2)
+        pen.put(cut(name, room), "title" if looking.area == "detail" else "strong").gap(2)
     for number, word in enumerate(words):
         on = number == looking.tab
         pen.put(f" {number + 1} {word} ", "tab_on" if on else "tab", target=f"tab:{number}")
