@@ -15,6 +15,8 @@ from monitor.types.facts import ProcessFacts
 from monitor.types.run import RunKind
 
 MAX_CELLS = 48
+MAX_FOLDER = 12
+"""A longer folder tells less than the pid: narrow tables cut off what differs."""
 _MAX_DIFFERENCES = 3
 
 _NAME_KEYS = (
@@ -209,7 +211,7 @@ def _folders(runs: Sequence[Nameable]) -> list[str]:
     paths = [(run.leader.cwd or "").strip("/").split("/") for run in runs]
     for back in range(1, min(len(path) for path in paths) + 1):
         parts = [path[-back] for path in paths]
-        if len(set(parts)) == len(parts) and all(parts):
+        if len(set(parts)) == len(parts) and all(0 < len(part) <= MAX_FOLDER for part in parts):
             return [f"in {part}" for part in parts]
     return [""] * len(runs)
 

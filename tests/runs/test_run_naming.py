@@ -77,6 +77,7 @@ def test_siblings_that_differ_only_in_their_folder_are_told_apart_by_it() -> Non
     assert named_in("/home/ann/seed1", "/home/ann/seed2") == ["train.py in seed1", "train.py in seed2"]
     assert named_in("/home/ann/a/code", "/home/ann/b/code/") == ["train.py in a", "train.py in b"]
     assert named_in("/home/ann/a", "/home/ann/a", "/home/ann/b")[0] == "train.py (100)"
+    assert named_in("/tmp/traintop-demo-ab12", "/tmp/traintop-demo-cd34")[0] == "train.py (100)"
     assert named_in("/home/ann/a", None) == ["train.py (100)", "train.py (101)"]
 
 
