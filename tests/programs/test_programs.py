@@ -9,7 +9,9 @@ import sys
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 
 import pytest
 
@@ -63,8 +65,10 @@ def assert_true(run: Run, truth: Path, since_s: float, now_s: float, *, behind: 
     assert run.step_seconds is not None
     assert made - 25 - behind <= run.step <= made + 1
     watched = [at for at in times if since_s <= at <= now_s]
-    each_s = (watched[-1] - watched[0]) / (len(watched) - 1)
-    assert run.step_seconds == pytest.approx(each_s, rel=RATE_ERROR)
+    each_s = sorted(later - earlier for earlier, later in pairwise(watched))
+    fast_s = each_s[: len(each_s) * 49 // 50 + 1]  # a busy machine's pauses are no ordinary steps
+    low_s, high_s = mean(fast_s) * (1 - RATE_ERROR), mean(each_s) * (1 + RATE_ERROR)
+    assert low_s <= run.step_seconds <= high_s
 
 
 def test_whichever_way_a_loop_tells_its_steps_they_are_true(
@@ -104,7 +108,7 @@ def test_how_loops_end_is_told_with_the_evidence(tmp_path: Path, started: list[s
     run_loop(started, tmp_path, "bars")
     run_loop(started, tmp_path, "buffered")
     watch = Watch(started)
-    watch.until(lambda runs: all(run.step is not None for run in runs if "buffered" not in run.command), tmp_path, 3.0)
+    watch.until(lambda runs: len([run for run in runs if run.step is not None]) >= 3 and len(runs) == 4, tmp_path)
     started[2].kill()
     started[3].send_signal(signal.SIGINT)
     watch.until(lambda runs: len([run for run in runs if run.ended is not None]) == 4, tmp_path)

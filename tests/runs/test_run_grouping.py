@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from monitor.runs.grouping import Group, Known, group
@@ -173,6 +173,7 @@ def test_the_order_of_processes_does_not_matter(shuffled: list[ProcessFacts]) ->
     assert grouped(*shuffled, on_gpu=(101, 301, 500)) == grouped(*_SOME, on_gpu=(101, 301, 500))
 
 
+@example([(1, 2, "serving", ""), (2, 1, "training", "python train.py")], {1})  # helpers of each other
 @given(
     st.lists(
         st.tuples(
