@@ -41,7 +41,7 @@ class CopyScreen(ModalScreen[None]):
 
     def _show(self) -> None:
         width = self.app.size.width
-        hint = "Sent to the clipboard (OSC 52). Where that does not reach yours, mark the text below.  esc: back"
+        hint = "Sent to the clipboard (OSC 52); or mark the text below.   esc: back"
         lines: list[Line] = [Pen().put(hint, "label").line(width), Pen().line(width)]
         lines += [Pen().put(line, "text").line(width) for line in self.plain_text.splitlines()]
         self._panel.show(lines)

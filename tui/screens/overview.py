@@ -26,6 +26,9 @@ from tui.widgets.run_figures import state_words
 from tui.widgets.run_table import paint_runs
 from tui.widgets.tab_bar import paint_tabs
 
+COPY_MOST = 400
+COPY_CHARTS = 40
+"""Lines of a detail whose charts would fill whatever they are given."""
 AREAS = ("gpus", "runs", "detail")
 
 
@@ -277,7 +280,9 @@ class Overview(PaintedScreen):
             lines += paint_runs(self.board, self.looking, (row,), width, 2)
         title = paint_tabs(self.board, self.looking, row, self.selected_entry, width)
         lines.append(title if row is None or self.selected_entry else plain(TAB_WORDS[self.looking.tab], width))
-        lines += paint_detail(self.board, self.looking, row, self.selected_entry, width, 400, self._options)[0]
+        listing = self.selected_entry is None and TABS[self.looking.tab] in ("processes", "log")
+        room = COPY_MOST if listing else COPY_CHARTS
+        lines += paint_detail(self.board, self.looking, row, self.selected_entry, width, room, self._options)[0]
         text = "\n".join(line.text.rstrip() for line in lines).rstrip() + "\n"
         self.app.copy_to_clipboard(text)
         self.app.push_screen(CopyScreen(text, host_of(self).make_palette()))

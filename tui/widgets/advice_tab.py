@@ -31,6 +31,8 @@ NOTE = (
 
 SHORT_NOTE = "Advice on settings comes in a later version."
 LAST_WORDS = 3
+GAPS_LEAST = 7
+"""With less room than this for the run at a glance, it gets the empty lines too."""
 ROOMY = 14
 """From so many lines on the long note costs the run at a glance nothing."""
 
@@ -53,9 +55,11 @@ def paint_advice(board: Board, run: Run | None, looking: Looking, width: int, ro
     if not lines:
         lines += item("✓", "good", "Nothing is wrong with what is looked at today.", width)
     note = wrapped(NOTE if room >= ROOMY else SHORT_NOTE, width, "note", 2)
-    glance = paint_glance(board, run, looking, width, room - len(lines) - len(note) - 2) if run is not None else []
     gap = [Pen().line(width)]
-    return [*lines, *gap, *glance, *(gap if glance else ()), *note]
+    between = gap if room - len(lines) - len(note) >= GAPS_LEAST else []
+    left = room - len(lines) - len(note) - 2 * len(between)
+    glance = paint_glance(board, run, looking, width, left) if run is not None else []
+    return [*lines, *(between or ([] if glance else gap)), *glance, *between, *note]
 
 
 def item(sign: str, style: str, text: str, width: int, more: str = "") -> list[Line]:

@@ -15,8 +15,8 @@ from tui.widgets.looking import Looking
 from tui.widgets.problems import cpu_words
 from tui.widgets.run_figures import UNITS, assessment_of, done_ratio, finish_words, least_free, memory_words, pace_label
 
-LEAST = 4
-"""Fewer lines are left empty rather than half filled."""
+LEAST = 2
+"""Progress and one line of figures."""
 
 
 def paint_glance(board: Board, run: Run, looking: Looking, width: int, room: int) -> list[Line]:

@@ -251,7 +251,7 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
             state, state_style = finish, ink
     state = cut(state, width - pen.column - 1)
     pen.put(state, state_style)
-    if alarms and pen.column + len(alarm) < width:
+    if alarms and pen.column + len(alarm) <= width:
         pen.put(alarm, "warn")
     return pen.line(width, back, f"run:{row.key}")
 
