@@ -1,4 +1,4 @@
-"""What the agent reads from: the driver, processes, the host and step counters, real or simulated, behind one protocol each."""
+"""What the agent reads from: driver, processes, host and step counters, real or simulated, each behind one protocol."""
 
 from __future__ import annotations
 

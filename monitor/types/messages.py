@@ -1,4 +1,4 @@
-"""The messages of the one stream. One JSON document a line; the same bytes are a pipe, a recording and a test fixture."""
+"""The messages of the one stream. One JSON document a line; the same bytes are a pipe, a recording, a test fixture."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """An immutable record. Fields that hold their default are left out of the JSON, so old readers and new writers agree."""
+    """An immutable record. Fields at their default are left out of the JSON, so old readers and new writers agree."""
 
 
 class Missing(Record, frozen=True, kw_only=True):
