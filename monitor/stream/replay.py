@@ -16,6 +16,8 @@ NOT_RECORDED = "not in this recording"
 MIN_SPEED = 0.1
 MAX_SPEED = 1000.0
 MAX_BEHIND_S = 1.0
+MAX_WAIT_S = 30.0
+"""Of the viewer's time, for one message. Whoever recorded slept meanwhile, or the time stamp is made up: it is skipped."""
 
 
 class Pace:
@@ -45,7 +47,7 @@ class Pace:
         # Counted from the due time before, so that the time that painting takes does not add up. A viewer that fell
         # far behind goes on from now instead of racing through what it missed.
         from_s = self._due_s if now_s - self._due_s < MAX_BEHIND_S else now_s
-        self._due_s = from_s + gap_s / self._speed
+        self._due_s = from_s + min(MAX_WAIT_S, gap_s / self._speed)
 
     def remaining_s(self, now_s: float) -> float:
         """How long until the message is due."""

@@ -11,7 +11,7 @@ import pytest
 from monitor.clock import ManualClock
 from monitor.stream.codec import encode
 from monitor.stream.recording import RecordingError, RecordingWriter
-from monitor.stream.replay import NOT_RECORDED, Pace, ReplaySource
+from monitor.stream.replay import MAX_WAIT_S, NOT_RECORDED, Pace, ReplaySource
 from monitor.types.messages import Hello, Message, Snapshot, Text
 from monitor.types.requests import Stop, Tail
 from tests.stream.invented import identity, stream, tick
@@ -184,3 +184,13 @@ def test_a_viewer_that_fell_behind_goes_on_from_now() -> None:
     assert pace.remaining_s(90.0) == pytest.approx(1.0), "a long one is not"
     pace.approach(3.0, 91.0)
     assert pace.remaining_s(91.0) == pytest.approx(0.0), "another boot takes no time"
+
+
+@pytest.mark.parametrize("gap_s", [8 * 3600.0, 1e300])
+def test_a_night_in_which_nothing_was_recorded_is_skipped(gap_s: float) -> None:
+    pace = Pace(1.0)
+    pace.approach(100.0, 5.0)
+    pace.approach(100.0 + gap_s, 5.0)
+    assert pace.remaining_s(5.0) == MAX_WAIT_S
+    pace.approach(101.0 + gap_s, 5.0 + MAX_WAIT_S)
+    assert pace.remaining_s(5.0 + MAX_WAIT_S) <= 1.0
