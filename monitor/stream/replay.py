@@ -17,7 +17,7 @@ MIN_SPEED = 0.1
 MAX_SPEED = 1000.0
 MAX_BEHIND_S = 1.0
 MAX_WAIT_S = 30.0
-"""Of the viewer's time, for one message. Whoever recorded slept meanwhile, or the time stamp is made up: it is skipped."""
+"""Of the viewer's time, for one message: whoever recorded slept meanwhile, or the time is made up; it is skipped."""
 
 
 class Pace:
