@@ -16,6 +16,8 @@ MIN_INTERVAL_S = 0.05
 """Two readings closer than this give no CPU share: the counter has steps of 10 ms."""
 _BUSY_REFRESH_S = (2.0, 12.0)
 _QUIET_REFRESH_S = 60.0
+_QUIET_IO_S = 5.0
+"""Bytes read and written cost as much as all other counters; beside trainings they are looked at less often."""
 
 
 @dataclass(slots=True)
@@ -31,6 +33,8 @@ class Watched:
     facts_due_s: float = float("-inf")
     gpu_files_open: bool | None = None
     io_readable: bool = True
+    io_bytes: tuple[int | None, int | None] = (None, None)
+    io_due_s: float = float("-inf")
     oom_file: str | None = None
     oom_kills: int | None = None
 
@@ -52,7 +56,7 @@ class Watched:
         else:
             counters = counters._replace(cpu_ticks=before.cpu_ticks)
         self.counters = counters
-        read_bytes, written_bytes = self._io(proc)
+        read_bytes, written_bytes = self._io(proc, now_s)
         return ProcessSample(
             process=self.identity,
             parent_pid=counters.parent_pid,
@@ -90,9 +94,16 @@ class Watched:
             kills = None if now is None else max(0, now - self.oom_kills)
         return ProcessEnd(process=self.identity, seen_s=wall_s, host_oom_kills=kills)
 
-    def _io(self, proc: ProcDirectory) -> tuple[int | None, int | None]:
+    def _io(self, proc: ProcDirectory, now_s: float) -> tuple[int | None, int | None]:
         if not self.io_readable:
             return None, None
+        if now_s < self.io_due_s:
+            return self.io_bytes
+        self.io_due_s = now_s if self.choice.kind == "training" else now_s + _QUIET_IO_S
+        self.io_bytes = self._read_io(proc)
+        return self.io_bytes
+
+    def _read_io(self, proc: ProcDirectory) -> tuple[int | None, int | None]:
         try:
             found = parse_io(proc.read(self.identity.pid, "io", 1024))
         except OSError:
