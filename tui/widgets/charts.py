@@ -122,14 +122,13 @@ def time_chart(
 
 
 def _labels(scale: Scale, height: int) -> dict[int, str]:
-    """Which line of the chart gets which figure: the ends always, those between where there is room."""
+    """Which line of the chart gets which figure: the ends always, and evenly between where there is room."""
     last = len(scale.ticks) - 1
+    even = (stride for stride in range(1, last) if last % stride == 0 and (height - 1) * stride >= 2 * last)
     found: dict[int, str] = {}
-    for number in (0, last, *range(1, last)):
-        value, words = scale.ticks[number]
-        at = height - 1 - round((value - scale.low) / (scale.high - scale.low) * (height - 1))
-        if number in (0, last) or not {at - 1, at, at + 1} & found.keys():
-            found[at] = words
+    for value, words in scale.ticks[:: next(even, last)]:
+        share = (value - scale.low) / (scale.high - scale.low)
+        found[height - 1 - round(share * (height - 1))] = words
     return found
 
 

@@ -9,8 +9,8 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-_DRAWN = "━╸─│┤└┬├╭╰╮╯▁▂▃▄▅▆▇█·–−…×°→↘↗↑↓←▸▾▲●○✓✗⏎‖±▶"
-_INSTEAD = "=--||`+|,`.'_.:-=+##.--~x'>\\/^v<>v!*o+x>|~>"
+_DRAWN = "━╸─│┤└┬├╭╰╮╯▁▂▃▄▅▆▇█·–−…×°→↘↗↑↓←▸▾▲●○✓✗⏎‖±▶≥≤"
+_INSTEAD = "=--||`+|,`.'_.:-=+##.--~x'>\\/^v<>v!*o+x>|~>><"
 _ASCII = dict(zip(_DRAWN, _INSTEAD, strict=True))
 
 

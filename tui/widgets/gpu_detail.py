@@ -11,13 +11,14 @@ from tui.widgets.board import Board, GpuRow
 from tui.widgets.charts import Plot, gib_words, paint_plots, percent_of, up_to
 from tui.widgets.detail import pieces
 from tui.widgets.gpu_figures import THROTTLES, flag, memory_words, power_words, span, state_words
-from tui.widgets.gpu_rows import GpuEntry
+from tui.widgets.gpu_rows import GpuEntry, history_strip, memory_strip
 from tui.widgets.ink import Line, Pen, cut, plain
 from tui.widgets.looking import Looking
 from tui.widgets.looking_back import since_words
 from tui.widgets.problems import gpu_problems
 
 CHART_LEAST = 5
+STRIP_LEAST = 15
 
 REASONS = {
     "not_supported": "not supported",
@@ -32,9 +33,9 @@ REASONS = {
 
 
 def paint_gpu_detail(board: Board, entry: GpuEntry, looking: Looking, width: int, room: int) -> list[Line]:
-    """One GPU in full, or a line for each of several folded ones."""
+    """One GPU in full, or a line for each of several folded ones, with load and memory over time."""
     if len(entry.rows) > 1:
-        return [_short(row, width) for row in entry.rows]
+        return [_short(board, row, looking, width) for row in entry.rows]
     row = entry.rows[0]
     lines = _holders(board, row, width)
     if row.sample is None:
@@ -50,21 +51,24 @@ def paint_gpu_detail(board: Board, entry: GpuEntry, looking: Looking, width: int
         lines.append(plain("not told: " + ", ".join(missing), width, "note", 2))
     height = room - len(lines) - 1
     if row.well and height >= CHART_LEAST:
-        lines += [Pen().line(width), *paint_plots(board, _plots(row), looking, width, height)]
+        lines += [Pen().line(width), *paint_plots(board, _plots(row, row.sample), looking, width, height)]
     return lines
 
 
-def _plots(row: GpuRow) -> list[Plot]:
-    """Load, power, memory, temperature: each up to its limit."""
+def _plots(row: GpuRow, sample: GpuSample) -> list[Plot]:
+    """Load, power, memory, temperature: each up to its limit, where this GPU tells it."""
     subject = f"gpu:{row.uuid}"
-    plots = [Plot("util", SeriesKey(subject, "gpu_util_ratio"), "history", percent_of)]
-    if row.limit_w:
+    plots = []
+    if sample.gpu_util_ratio is not None:
+        plots.append(Plot("util", SeriesKey(subject, "gpu_util_ratio"), "history", percent_of))
+    if row.limit_w and sample.power_w is not None:
         plots.append(Plot("power", SeriesKey(subject, "power_w"), "pace", up_to(row.limit_w, _watts)))
-    if row.total_bytes and not row.identity.unified_memory:
-        top = up_to(float(row.total_bytes), gib_words)
+    if row.memory_ratio is not None and not row.identity.unified_memory:
+        top = up_to(float(row.total_bytes or 1), gib_words)
         plots.append(Plot("memory", SeriesKey(subject, "memory_used_bytes:max"), "memory", top))
-    hottest = row.identity.temperature_slowdown_c or 100.0
-    plots.append(Plot("temperature", SeriesKey(subject, "temperature_c"), "loss", up_to(hottest, _degrees)))
+    if sample.temperature_c is not None:
+        top = up_to(row.identity.temperature_slowdown_c or 100.0, _degrees)
+        plots.append(Plot("temperature", SeriesKey(subject, "temperature_c"), "loss", top))
     return plots
 
 
@@ -76,7 +80,7 @@ def _degrees(value: float) -> str:
     return f"{value:.0f} °C"
 
 
-def _short(row: GpuRow, width: int) -> Line:
+def _short(board: Board, row: GpuRow, looking: Looking, width: int) -> Line:
     pen = Pen().gap(2).cell(row.label, 5, "strong")
     sample = row.sample
     if sample is None or not row.well:
@@ -88,7 +92,12 @@ def _short(row: GpuRow, width: int) -> Line:
     pen.cell(f"{span([sample.sm_mhz])} MHz", 9, "text", "right").gap(2)
     word, style = flag(sample)
     pen.cell(word, 8, style)
-    return pen.put(" ".join(row.letters) or ("free" if row.free else ""), "free" if row.free else "letter").line(width)
+    pen.cell(" ".join(row.letters[:3]) or ("free" if row.free else ""), 8, "free" if row.free else "letter").gap(2)
+    room = (width - pen.column - 3) // 2
+    if room >= STRIP_LEAST:
+        pen.put(history_strip(board, [row], room, looking.span), "history").gap(2)
+        pen.put(memory_strip(board, [row], room, looking.span), "memory")
+    return pen.line(width)
 
 
 def _holders(board: Board, row: GpuRow, width: int) -> list[Line]:

@@ -73,7 +73,9 @@ def run_columns(width: int) -> RunColumns:
     if width < 150:
         return _with_name(RunColumns(0, 6, 5, 14, 0, 7, 8, 0, 10, 7, 15, 14), width, 40)
     return _with_name(
-        RunColumns(0, 8, 7, 16, 0 if width < 160 else 14 if width < 180 else 26, 8, 9, 9, 14, 8, 16, 18), width, 48
+        RunColumns(0, 8, 7, 16, 0 if width < 160 else 14 if width < 180 else 26, 8, 9, 9, 14, 8, 16, 18),
+        width,
+        max(48, width // 4),
     )
 
 
@@ -115,12 +117,10 @@ def _shown(run: Run, board: Board, looking: Looking) -> bool:
     wanted = looking.text_filter.casefold().split()
     if not wanted:
         return True
-    letter = board.letters.get(run.run_id, "")
-    hay = " ".join(
-        (letter, run.name, run.user or "", run.group_name or "", run.command, run.kind, state_words(run, board)[0])
-    )
-    hay = hay.casefold()
-    return all(word in hay for word in wanted)
+    hay = " ".join((run.name, run.user or "", run.group_name or "", run.command)).casefold()
+    # Whole words only: else "tra" would find every run that is training.
+    words = {board.letters.get(run.run_id, "").casefold(), run.kind, *state_words(run, board)[0].casefold().split()}
+    return all(one in hay or one in words for one in wanted)
 
 
 def _sorted(runs: list[Run], board: Board, sort: int) -> list[Run]:
@@ -211,7 +211,7 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
     run = row.runs[0]
     over = run.ended is not None
     ink = "label" if over else "text"
-    pen = Pen().put("▸" if chosen else " ", "own")
+    pen = Pen().put("▸" if chosen and looking.area != "gpus" else " ", "own")
     pen.cell(board.letters.get(run.run_id, ""), 2, "letter" if not over else "label")
     pen.gap(1 + (2 if row.inside else 0))
     pen.cell(run.name, c.name - (2 if row.inside else 0), ink if over or not run.mine else "own")
@@ -259,7 +259,9 @@ def _paint_row(row: RunRow, board: Board, looking: Looking, c: RunColumns, width
 def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, width: int, back: str) -> Line:
     runs = row.runs
     is_open = row.key.removeprefix("group:") in looking.expanded
-    pen = Pen().put("▸" if back else " ", "own").cell("−" if is_open else "+", 2, "key").gap(1)
+    pen = (
+        Pen().put("▸" if back and looking.area != "gpus" else " ", "own").cell("−" if is_open else "+", 2, "key").gap(1)
+    )
     name = group_words(runs)
     pen.cell(name, c.name, "own" if runs[0].mine else "text")
     users = {("you" if run.mine else run.user or "?") for run in runs}
