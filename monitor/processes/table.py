@@ -14,6 +14,7 @@ from monitor.processes.facts import MAX_COMMAND_BYTES, parse_status, raw_argv
 from monitor.processes.family import Relative
 from monitor.processes.proc import ProcDirectory
 from monitor.processes.selection import MIN_CPU_S, OTHER, Candidate, Choice, choose, sounds_like_service
+from monitor.types.facts import ASKED_FOR
 from monitor.types.identity import ProcessIdentity
 
 SCAN_EVERY_S = 2.0
@@ -28,7 +29,7 @@ SETTLED_S = 5.0
 """A younger process may still be between fork and exec: it is judged again."""
 MAX_MAPS_BYTES = 1 << 20
 MAX_ENTRIES = 100_000
-ASKED = Choice("training", "asked for by its pid")
+ASKED = Choice("training", ASKED_FOR)
 
 _RANKS = ("RANK", "LOCAL_RANK", "WORLD_SIZE")
 _LIBRARIES: tuple[tuple[bytes, str], ...] = (

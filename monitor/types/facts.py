@@ -5,6 +5,9 @@ from __future__ import annotations
 from monitor.types.identity import ProcessIdentity
 from monitor.types.record import Missing, Record
 
+ASKED_FOR = "asked for by its pid"
+"""`ProcessFacts.why` of a process that looks like no run and is watched because somebody named it."""
+
 
 class Container(Record, frozen=True, kw_only=True):
     """The container or job a process lives in, as its cgroup path tells."""

@@ -237,6 +237,7 @@ def test_attach_to_what_writes_no_steps(home: dict[str, str]) -> None:
     found = one_object("attach", done.stdout)
     assert found["step"] is None
     assert found["pid"] == sleeper.pid
+    assert found["phase"] == "not_training"
 
 
 @pytest.mark.slow

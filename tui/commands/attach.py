@@ -6,7 +6,9 @@ import contextlib
 import os
 
 import click
+import msgspec
 
+from monitor.types.facts import ASKED_FOR
 from monitor.types.run import Run
 from tui.commands.choice import Choice, open_source
 from tui.commands.early import EarlyAgent
@@ -55,7 +57,7 @@ def command(early: EarlyAgent, /, pid: int, seconds: float | None, as_json: bool
         return run.ended is not None or is_sure(run)
 
     view = watching.until(enough, PATIENCE_S if seconds is None else seconds)
-    run = run_of(view, pid)
+    run = honest(view, run_of(view, pid))
     if view.snapshot is None:
         return _refuse(as_json, pid, watching.ended or "The agent has not answered.")
     if run is None:
@@ -95,6 +97,14 @@ def run_of(view: View, pid: int) -> Run | None:
     """The run that this process belongs to; a living one before one that ended."""
     found = [run for run in view.runs if any(member.process.pid == pid for member in run.members)]
     return min(found, key=lambda run: run.ended is not None) if found else None
+
+
+def honest(view: View, run: Run | None) -> Run | None:
+    """A process that looks like no run and counts no steps is not "starting" for being asked about."""
+    if run is None or run.step is not None or run.ended is not None:
+        return run
+    whys = {view.facts[one.process].why for one in run.members if one.role == "trainer" and one.process in view.facts}
+    return msgspec.structs.replace(run, phase="not_training") if whys == {ASKED_FOR} else run
 
 
 def is_sure(run: Run) -> bool:

@@ -54,7 +54,8 @@ def refuse(argv: Sequence[str], sentence: str) -> int:
 
 def sentence_of(error: click.ClickException) -> str:
     """Click's message in one line, with where to look further for a mistake in the usage."""
-    text: str = clean(" ".join(error.format_message().split()), 1000)
+    message = error.format_message().replace("is not a valid integer range", "is not a whole number")
+    text: str = clean(" ".join(message.split()), 1000)
     if not text.endswith((".", "?", "!")):
         text += "."
     if isinstance(error, click.UsageError):
