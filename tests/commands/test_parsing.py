@@ -189,7 +189,7 @@ def test_help_lists_only_what_exists() -> None:
         (["--demo", "nine"], "there is no demo profile 'nine'"),
         (["once", "--json", "--csv"], "exclude each other"),
         (["--theme", "x", "once"], "--theme belongs after the command"),
-        (["attach", "abc"], "'abc' is not a valid integer"),
+        (["attach", "abc"], "'abc' is not a whole number"),
         (["free", "--min-free", "lots"], "write for example 40G"),
         (["log"], "Missing argument"),
         (["--from", "", "--once"], "there is no command"),
