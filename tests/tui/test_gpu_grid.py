@@ -9,7 +9,7 @@ from tests.tui import scenes
 from tests.tui.apps import app_of, show
 from tests.tui.test_gpu_panel import board_of
 from tui.view import View
-from tui.widgets.gpu_grid import lines_for_all
+from tui.widgets.gpu_grid import grid_columns, lines_for_all, paint_grid
 from tui.widgets.gpu_panel import GpuPanel, paint_gpus
 from tui.widgets.looking import Looking
 
@@ -102,3 +102,11 @@ async def test_arrows_move_down_and_across_the_columns() -> None:
         assert uuids.index(overview.looking.gpu) == 1 + overview.gpu_panel.stride
         await pilot.press("left", "up")
         assert overview.looking.gpu == uuids[0]
+
+
+def test_memory_goes_without_a_digit_rather_than_the_run() -> None:
+    view = scenes.view_of("sixty_four")
+    text = paint_grid(Looking(), grid_columns(board_of(view), 120, 14), board_of(view).gpus, 120)[1].text
+    assert " 119 A" in text
+    wide = paint_grid(Looking(), grid_columns(board_of(view), 200, 14), board_of(view).gpus, 200)[1].text
+    assert " 119.0 A" in wide

@@ -144,3 +144,9 @@ def test_an_end_that_is_not_known_is_no_alarm() -> None:
 @pytest.mark.parametrize(("ratio", "words"), [(0.0, "0 % of a core"), (0.04, "4 % of a core"), (1.26, "1.3 cores")])
 def test_a_little_cpu_is_told_in_percent(ratio: float, words: str) -> None:
     assert cpu_words(ratio) == words
+
+
+def test_the_steps_of_an_ended_run_are_told_as_the_past() -> None:
+    end = RunEnd(how="killed", seen_s=parts.NOW_S - 60)
+    view, run = run_with(scenes.view_of("one"), step=None, step_seconds=None, ended=end)
+    assert tab(replace(view, assessments={}), "steps", run=run)[0].strip() == "Its step was never read."

@@ -18,6 +18,8 @@ LEAST = 1 + LOAD + 1
 RICH = 38
 """From this width on a cell tells everything; wider ones only make the panel longer."""
 BAR_MOST = 12
+MEMORY_AND_RUN = 11
+"""With one cell less than this the memory goes without a digit rather than the run."""
 NAME_MOST = 18
 
 
@@ -60,7 +62,7 @@ def grid_columns(board: Board, width: int, room: int) -> GridColumns:
     cell = width // count
     left = cell - least
     heat, left = _take(left, 5)
-    memory, left = _take(left, 6)
+    memory, left = _take(left, 5 if left == MEMORY_AND_RUN - 1 else 6)
     run, left = _take(left, 5)
     load_bar, left = _take(left, 5)
     word, left = _take(left, 6)
@@ -130,13 +132,13 @@ def _paint_cell(pen: Pen, row: GpuRow, c: GridColumns, *, chosen: bool) -> None:
     if not loud or beside:
         pen.cell(heat, c.heat, style if "heat" in word else "text", "right")
     if not loud:
-        pen.cell(_memory(row), c.memory, "text", "right")
+        pen.cell(_memory(row, c.memory - 1), c.memory, "text", "right")
         _paint_run(pen, row, c.run)
         pen.put(" " if c.flag > 1 else "").cell(word if c.flag > 1 else "", c.flag - 1, style)
         return
     # What is wrong is said in its word; where that does not fit beside the figures it stands in their place.
     if c.flag > 1:
-        pen.cell(_memory(row), c.memory, "text", "right")
+        pen.cell(_memory(row, c.memory - 1), c.memory, "text", "right")
         _paint_run(pen, row, c.run)
         pen.gap().put(cut(word, c.flag - 1), style)
     elif beside:
@@ -147,11 +149,11 @@ def _paint_cell(pen: Pen, row: GpuRow, c: GridColumns, *, chosen: bool) -> None:
         pen.put("▲", style)
 
 
-def _memory(row: GpuRow) -> str:
+def _memory(row: GpuRow, room: int) -> str:
     if row.identity.unified_memory or row.sample is None:
         return "–"
-    used = row.sample.memory_used_bytes
-    return figures.gib(used, 1 if used is None or used < 999.5 * figures.GIB else 0)
+    words = figures.gib(row.sample.memory_used_bytes)
+    return words if len(words) <= room else figures.gib(row.sample.memory_used_bytes, 0)
 
 
 def _paint_run(pen: Pen, row: GpuRow, room: int) -> None:

@@ -8,7 +8,7 @@ from monitor.types.run import Run
 from tui import figures
 from tui.widgets.bars import bar
 from tui.widgets.board import Board
-from tui.widgets.ink import Line, Pen, cut
+from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import SORTS, Looking
 from tui.widgets.problems import alarm_count, problems_of
 from tui.widgets.run_figures import (
@@ -288,6 +288,8 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
     _paint_memory(pen, runs, board, c, "text")
     pen.gap(1 + c.left + 2)
     text = _group_state(runs, board)
+    if c.state and pen.column + c.finish + 1 + width_of(text) < width:
+        pen.gap(c.finish + 1)
     pen.put(cut(text, width - pen.column - 1), "label")
     return pen.line(width, back, f"run:{row.key}")
 

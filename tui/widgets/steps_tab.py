@@ -28,7 +28,10 @@ def paint_steps(board: Board, run: Run, looking: Looking, width: int, room: int)
 def _progress(board: Board, run: Run, width: int) -> Line:
     pen = Pen().gap(2)
     if run.step is None:
-        return pen.put("Its step cannot be read yet.", "label").line(width)
+        over = run.ended is not None
+        why = next((one.detail for one in run.missing if one.field == "step"), "")
+        words = "Its step was never read." if over else f"Its step is not known{': ' + why if why else ''}."
+        return pen.put(cut(words, width - 3), "label").line(width)
     pen.put(figures.count(run.step), "strong")
     if run.total is not None:
         pen.put(" of ", "label").put(figures.count(run.total), "strong")
@@ -48,6 +51,8 @@ def _progress(board: Board, run: Run, width: int) -> Line:
 
 
 def _rate(run: Run, width: int) -> list[Line]:
+    if run.step_seconds is None and run.ended is not None:
+        return []
     if run.step_seconds is None:
         reason = next((one.detail or one.reason for one in run.missing if one.field == "step_seconds"), "")
         return [
