@@ -109,3 +109,16 @@ async def test_a_filter_finds_states_only_as_whole_words() -> None:
         assert "0 of" in panel_text(app, "runs")
         await pilot.press(*"ng")
         assert "0 of" not in panel_text(app, "runs")
+
+
+async def test_a_sweep_lists_its_runs_with_the_lowest_loss_first() -> None:
+    app = app_of()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, "eight")
+        await pilot.press("down")
+        text = panel_text(app, "detail").splitlines()
+        assert "the lowest loss first" in text[0]
+        assert [line.split()[-1] for line in text[2:6]].count("training") == 3
+        assert [float(line[line.index(" s ") + 3 :].split()[0]) for line in text[2:6]] == [0.92, 0.95, 0.98, 1.01]
+        await pilot.click("#detail", offset=(8, 3))
+        assert app.overview.looking.run == "run-5102"

@@ -359,10 +359,12 @@ class Overview(PaintedScreen):
     def on_line_panel_clicked(self, event: LinePanel.Clicked) -> None:
         """A click selects; a second one opens."""
         kind, _, name = event.target.partition(":")
-        if kind == "run":
+        if kind == "run" and all(row.key != name for row in self.rows):
+            self.go_to(event.target)
+        elif kind == "run":
             self._moved = True
             self.look(area="runs", run=name)
-            if event.count > 1 or (name.startswith("group:") and self.looking.run == name and event.count > 1):
+            if event.count > 1:
                 self.do_open()
         elif kind == "gpu":
             self.look(area="gpus", gpu=name)
