@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from monitor.cells import cut
 from monitor.processes.command import read_command
 from monitor.runs.arguments import Arguments, read_arguments
 from monitor.runs.ranks import without_rank
@@ -107,20 +107,6 @@ def sweep_name(leader: ProcessFacts, count: int) -> str:
     """What the siblings of a sweep are called together: "sweep train.py …(4)"."""
     tail = f" …({count})"
     return f"sweep {cut(_program(leader), MAX_CELLS - 6 - len(tail))}{tail}"
-
-
-def cut(text: str, cells: int) -> str:
-    """Text that fits so many terminal cells; what is cut off leaves an ellipsis."""
-    if _width(text) <= cells:
-        return text
-    kept: list[str] = []
-    left = cells - 1
-    for sign in text:
-        left -= _width(sign)
-        if left < 0:
-            break
-        kept.append(sign)
-    return "".join(kept) + "…"
 
 
 def _age(run: Nameable) -> tuple[int, int, str]:
@@ -299,9 +285,3 @@ def _given(value: str) -> str:
 
 def _last_part(value: str) -> str:
     return value.rstrip("/").rsplit("/", 1)[-1]
-
-
-def _width(text: str) -> int:
-    return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text
-    )

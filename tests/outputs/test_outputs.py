@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.cells import cell_width, cut
 from monitor.types.record import Range
 from tests.outputs.views import GIB, MINE, NOW_S, OTHERS, free_view, full_view, no_driver_view, unknown_view
 from tui import figures
@@ -20,7 +21,7 @@ from tui.outputs import attach, doctor, free, once_json, schemas, text
 from tui.outputs import csv as csv_output
 from tui.outputs.chosen import only_gpus
 from tui.outputs.output import encode, finite, moment, range_out
-from tui.outputs.paint import Column, Span, ascii_text, cell_width, cut, plain, table, wrapped
+from tui.outputs.paint import Column, Span, ascii_text, plain, table, wrapped
 from tui.view import View
 
 VIEWS = [full_view(), free_view(), unknown_view(), no_driver_view(), View()]

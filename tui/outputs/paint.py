@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from monitor.cells import cell_width, cut
 
 _SGR = {"strong": "1", "dim": "2", "good": "32", "warn": "33", "bad": "1;31", "accent": "36", "": ""}
 
@@ -47,35 +48,6 @@ Line = tuple[Span, ...]
 def line(*parts: Span | str) -> Line:
     """A line of spans; plain text needs no span."""
     return tuple(part if isinstance(part, Span) else Span(part) for part in parts)
-
-
-def cell_width(text: str) -> int:
-    """How many terminal cells a cleaned text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_character_width(character) for character in text)
-
-
-def _character_width(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def cut(text: str, width: int) -> str:
-    """The text in at most `width` cells, with … where something is left out."""
-    if cell_width(text) <= width:
-        return text
-    if width <= 0:
-        return ""
-    kept, used = [], 0
-    for character in text:
-        cells = _character_width(character)
-        if used + cells > width - 1:
-            break
-        kept.append(character)
-        used += cells
-    return "".join(kept) + "…"
 
 
 def pad(text: str, width: int, *, right: bool = False) -> str:
