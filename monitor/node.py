@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.newest import put_newest
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Bye, Facts, Fault, Hello, Message, Snapshot, Text
@@ -30,20 +31,16 @@ class NodeState:
                 self.texts.pop(end.process, None)
         elif isinstance(message, Facts):
             for fact in message.processes:
-                self.facts.pop(fact.process, None)
-                self.facts[fact.process] = fact
-            while len(self.facts) > MAX_PROCESSES:
-                del self.facts[next(iter(self.facts))]
+                put_newest(self.facts, fact.process, fact, MAX_PROCESSES)
         elif isinstance(message, Hello):
             self.hello = message
         elif isinstance(message, Text):
             self.texts[message.process] = message
         elif isinstance(message, Fault):
-            self._faults.pop(message.key, None)
-            if not message.over:
-                self._faults[message.key] = message
-            while len(self._faults) > MAX_FAULTS:
-                del self._faults[next(iter(self._faults))]
+            if message.over:
+                self._faults.pop(message.key, None)
+            else:
+                put_newest(self._faults, message.key, message, MAX_FAULTS)
         else:
             self.bye = message
 

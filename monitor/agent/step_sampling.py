@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from monitor.agent.process_sampling import Ends
+from monitor.newest import put_newest
 from monitor.sources import StepSource, TailReading
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
@@ -63,11 +64,10 @@ class StepSampling:
     def ask(self, request: Tail) -> None:
         """Follow what a process writes, or stop following it when `max_bytes` is 0. From any thread."""
         with self._lock:
-            self._asked.pop(request.process, None)
             if request.max_bytes > 0:
-                self._asked[request.process] = min(request.max_bytes, MAX_TAIL_BYTES)
-                while len(self._asked) > MAX_TAILS:
-                    del self._asked[next(iter(self._asked))]
+                put_newest(self._asked, request.process, min(request.max_bytes, MAX_TAIL_BYTES), MAX_TAILS)
+            else:
+                self._asked.pop(request.process, None)
             self._tails = {process: tail for process, tail in self._tails.items() if process in self._asked}
 
     def read(self) -> tuple[ProcessFacts, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from monitor.newest import put_newest
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Snapshot
 from monitor.types.run import Run
@@ -41,10 +42,8 @@ class Backfill:
             if event.step is None or (run.started_s is not None and event.event_s < run.started_s - 1):
                 continue  # without a step, or from a run before this one in the same file
             key = event.process, event.source, event.series
-            before = self._last.pop(key, None)
-            self._last[key] = event.event_s, event.step
-            while len(self._last) > MAX_SERIES:
-                del self._last[next(iter(self._last))]
+            before = self._last.get(key)
+            put_newest(self._last, key, (event.event_s, event.step), MAX_SERIES)
             age_s = snapshot.taken_s - event.event_s
             if age_s < WATCHED_S or run.unit != event.unit:
                 continue

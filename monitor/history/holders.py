@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from monitor.newest import put_newest
 from monitor.types.facts import ProcessFacts
 from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.identity import ProcessIdentity
@@ -85,10 +86,7 @@ class GpuHolders:
             self._take(message)
         elif isinstance(message, Facts):
             for fact in message.processes:
-                self._facts.pop(fact.process, None)
-                self._facts[fact.process] = fact
-            while len(self._facts) > MAX_FACTS:
-                del self._facts[next(iter(self._facts))]
+                put_newest(self._facts, fact.process, fact, MAX_FACTS)
         elif isinstance(message, Hello):
             self._interval_s = message.interval_s
             self._identities = {identity.uuid: identity for identity in message.gpus}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from monitor.newest import put_newest
 from monitor.types.identity import ProcessIdentity
 from monitor.types.messages import Message, Snapshot
 from monitor.types.process import ProcessEnd
@@ -24,10 +25,7 @@ class LastWords:
             return
         for end in message.ended:
             if end.tail:
-                self._ends.pop(end.process, None)
-                self._ends[end.process] = end
-        while len(self._ends) > MAX_PROCESSES:
-            del self._ends[next(iter(self._ends))]
+                put_newest(self._ends, end.process, end, MAX_PROCESSES)
 
     def lines(self) -> Mapping[ProcessIdentity, tuple[str, ...]]:
         """By process: its last lines, oldest first."""

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from monitor.history.rings import LEVELS, Column, TimeBase, combine
+from monitor.newest import put_newest
 
 MAX_KEPT = 512
 
@@ -37,7 +38,7 @@ class Readings:
     def read(self, time: TimeBase, column: Column, window: Window) -> tuple[tuple[float | None, ...], tuple[bool, ...]]:
         """A value and its mark for each period of the window."""
         key = column, window.window_s, window.period_s
-        kept = self._kept.pop(key, None)
+        kept = self._kept.get(key)
         values: tuple[float | None, ...] = ()
         marked: tuple[bool, ...] = ()
         begin = window.first
@@ -55,9 +56,7 @@ class Readings:
         settled = (
             window.first if open_slot is None else math.floor(open_slot * LEVELS[level].period_s / window.period_s)
         )
-        self._kept[key] = _Kept(window, time.fills, settled, values, marked)
-        while len(self._kept) > MAX_KEPT:
-            del self._kept[next(iter(self._kept))]
+        put_newest(self._kept, key, _Kept(window, time.fills, settled, values, marked), MAX_KEPT)
         return values, marked
 
     def forget(self, columns: tuple[Column, ...]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from monitor.clock import Clock
+from monitor.newest import put_newest
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -62,9 +63,6 @@ class Background(Generic[K, V]):
         with contextlib.suppress(Exception):  # a question that fails has no answer; that is what `None` says
             answer = self._ask(key)
         with self._lock:
-            self._answers.pop(key, None)
-            self._answers[key] = (self._clock.boot_s(), answer)
-            while len(self._answers) > MAX_KEPT:
-                del self._answers[next(iter(self._answers))]
+            put_newest(self._answers, key, (self._clock.boot_s(), answer), MAX_KEPT)
             self._waiting.pop(key, None)
         done.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.newest import put_newest
 from monitor.runs.state import OnGpu
 from monitor.types.facts import ProcessFacts
 from monitor.types.gpu import GpuProcess
@@ -30,10 +31,7 @@ class Census:
     def note_facts(self, message: Facts) -> None:
         """Take facts; the newest about a process hold."""
         for fact in message.processes:
-            self.facts.pop(fact.process, None)
-            self.facts[fact.process] = fact
-        while len(self.facts) > MAX_PROCESSES:
-            del self.facts[next(iter(self.facts))]
+            put_newest(self.facts, fact.process, fact, MAX_PROCESSES)
         self._changed = True
 
     def take(self, snapshot: Snapshot) -> bool:
@@ -52,9 +50,7 @@ class Census:
             now.pop(end.process, None)
             self.on_gpu.pop(end.process, None)
             self._absent.pop(end.process, None)
-            self.ends[end.process] = end
-            while len(self.ends) > MAX_ENDS:
-                del self.ends[next(iter(self.ends))]
+            put_newest(self.ends, end.process, end, MAX_ENDS)
         gone = {end.process for end in snapshot.ended} | zombies
         for process in zombies:
             self._absent.pop(process, None)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from monitor.cells import cut
+from monitor.newest import put_newest
 from monitor.runs.census import Census
 from monitor.runs.ending import Last, how_ended
-from monitor.runs.naming import MAX_CELLS, cut
+from monitor.runs.naming import MAX_CELLS
 from monitor.runs.progress import Progress
 from monitor.runs.state import RunState, replaced
 from monitor.types.identity import ProcessIdentity
@@ -33,10 +35,7 @@ class EndedRuns:
         """A run has ended."""
         ended = how_ended(_lasts(state, census, progress), snapshot.taken_s)
         shown = replaced(run, phase="ended", phase_since_s=snapshot.taken_s, ended=ended)
-        self._kept.pop(run.run_id, None)
-        self._kept[run.run_id] = _Ended(state, shown, snapshot.boot_s)
-        while len(self._kept) > MAX_ENDED:
-            del self._kept[next(iter(self._kept))]
+        put_newest(self._kept, run.run_id, _Ended(state, shown, snapshot.boot_s), MAX_ENDED)
 
     def refine(self, snapshot: Snapshot, census: Census, progress: Progress) -> None:
         """Judge again where something arrived about a run that has just ended."""

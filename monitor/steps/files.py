@@ -9,6 +9,7 @@ import msgspec
 
 from monitor.clean import clean
 from monitor.clock import Clock
+from monitor.newest import put_newest
 from monitor.steps.formats.line_format import Origin
 from monitor.steps.formats.registry import TextReader
 from monitor.steps.lines import TextRing
@@ -84,9 +85,7 @@ class OpenFilesWay:
         events: list[StepEvent] = []
         for key, followed in gone:
             events.extend(self._look(key, followed, last=True))
-            self._over[key] = followed
-        while len(self._over) > MAX_OVER:
-            del self._over[next(iter(self._over))]
+            put_newest(self._over, key, followed, MAX_OVER)
         self._owners = {file: key for file, key in self._owners.items() if self._follows(key, file)}
         keys = list(self._followed)
         for offset in range(len(keys)):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from monitor.newest import drop_oldest
 from monitor.steps.formats.bar_text import last_bar
 from monitor.steps.formats.figures import figures
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
@@ -91,8 +92,7 @@ class StepLineFormat:
         if found is None:
             return ()
         series = self._series.setdefault(found.label, _Series())
-        while len(self._series) > MAX_SERIES:
-            del self._series[next(iter(self._series))]
+        drop_oldest(self._series, MAX_SERIES)
         found = self._over_epochs(found, series, text)
         if found.n < series.last:
             series.rises, series.held = 0, []

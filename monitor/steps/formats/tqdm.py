@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from monitor.newest import drop_oldest
 from monitor.steps.formats.bar_kind import BarKind, bar_kind
 from monitor.steps.formats.bar_text import BarText, last_bar
 from monitor.steps.formats.figures import figures
@@ -139,8 +140,7 @@ class TqdmFormat:
         """
         bar = self._bars.get((kind.key, printed.total))
         if bar is None:
-            while len(self._bars) >= MAX_BARS:
-                del self._bars[next(iter(self._bars))]
+            drop_oldest(self._bars, MAX_BARS - 1)
             bar = self._bars[(kind.key, printed.total)] = _Bar(kind, printed.total)
         elif printed.n < bar.n:
             ended = bar.total is not None and bar.n >= COMPLETE_RATIO * bar.total
