@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from monitor.chosen_gpus import chosen_gpus
 from monitor.sources import DriverInfo, GpuSource
-from monitor.types.gpu import GpuIdentity, GpuSample
+from monitor.types.gpu import GpuSample
 from monitor.types.requests import Watch
-
-
-def is_chosen(gpu: GpuIdentity, names: frozenset[str]) -> bool:
-    """Whether a GPU is named by its index or its UUID; a MIG instance also by its parent's UUID or its own."""
-    if gpu.uuid in names or gpu.mig_parent_uuid in names:
-        return True
-    return gpu.mig_parent_uuid is None and str(gpu.index) in names
 
 
 class ChosenGpus:
@@ -21,7 +15,7 @@ class ChosenGpus:
 
     def __init__(self, inner: GpuSource, names: tuple[str, ...]) -> None:
         self._inner = inner
-        self._names = frozenset(names)
+        self._names = names
         self._from: DriverInfo | None = None
         self._info = DriverInfo()
         self._uuids: frozenset[str] = frozenset()
@@ -45,8 +39,7 @@ class ChosenGpus:
     def _narrowed(self, info: DriverInfo) -> DriverInfo:
         if info is self._from:
             return self._info
-        parents = {gpu.uuid for gpu in info.gpus if is_chosen(gpu, self._names)}
-        gpus = tuple(gpu for gpu in info.gpus if gpu.uuid in parents or gpu.mig_parent_uuid in parents)
+        gpus = chosen_gpus(info.gpus, self._names)
         uuids = frozenset(gpu.uuid for gpu in gpus)
         links = tuple(link for link in info.links if link.uuid_a in uuids and link.uuid_b in uuids)
         self._from, self._uuids = info, uuids

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import msgspec
 
-from monitor.types.gpu import GpuIdentity
+from monitor.chosen_gpus import chosen_gpus
 from tui.view import View
 
 MINE = "mine"
@@ -19,16 +20,10 @@ def only_gpus(view: View, names: tuple[str, ...]) -> View:
     """
     if view.hello is None or view.snapshot is None:
         return view
-    mine = {uuid for run in view.runs if run.mine and run.ended is None for uuid in run.gpu_uuids}
-
-    def chosen(gpu: GpuIdentity) -> bool:
-        if names == (MINE,):
-            return gpu.uuid in mine
-        return bool({gpu.uuid, gpu.mig_parent_uuid} & set(names)) or (
-            gpu.mig_parent_uuid is None and str(gpu.index) in names
-        )
-
-    gpus = tuple(gpu for gpu in view.hello.gpus if chosen(gpu))
+    named: Iterable[str] = names
+    if names == (MINE,):
+        named = {uuid for run in view.runs if run.mine and run.ended is None for uuid in run.gpu_uuids}
+    gpus = chosen_gpus(view.hello.gpus, named)
     uuids = {gpu.uuid for gpu in gpus}
     return replace(
         view,
@@ -45,8 +40,7 @@ def not_there(view: View, names: tuple[str, ...]) -> str:
     if view.hello is None or not view.hello.gpus or names == (MINE,):
         return ""
     whole = [gpu.index for gpu in view.hello.gpus if gpu.mig_parent_uuid is None]
-    known = {str(index) for index in whole} | {gpu.uuid for gpu in view.hello.gpus}
-    strange = [name for name in names if name not in known]
+    strange = [name for name in names if not chosen_gpus(view.hello.gpus, (name,))]
     if not strange:
         return ""
     span = f"GPU {whole[0]}" if len(whole) == 1 else f"GPUs {min(whole)} to {max(whole)}" if whole else "MIG instances"
