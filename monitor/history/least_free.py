@@ -55,8 +55,20 @@ class RunMemory:
         identity = self._identities.get(sample.uuid)
         if sample.state != "ok" or (identity is not None and identity.unified_memory):
             return None
-        total = sample.memory_total_bytes
-        free = sample.memory_free_bytes
-        if free is None and total is not None and sample.memory_used_bytes is not None:
-            free = max(0, total - sample.memory_used_bytes - (sample.memory_reserved_bytes or 0))
+        free, total = free_memory_bytes(sample), sample.memory_total_bytes
         return None if free is None else LeastFree(gpu_uuid=sample.uuid, free_bytes=free, total_bytes=total)
+
+
+def free_memory_bytes(sample: GpuSample, gpu: GpuIdentity | None = None) -> int | None:
+    """What is free by the driver's own figure, else what neither runs nor the driver use; `None` where that is unknown.
+
+    `gpu` gives the size of the memory where the sample has none.
+    """
+    if sample.memory_free_bytes is not None:
+        return sample.memory_free_bytes
+    total = sample.memory_total_bytes
+    if total is None and gpu is not None:
+        total = gpu.memory_total_bytes
+    if total is None or sample.memory_used_bytes is None:
+        return None
+    return max(0, total - sample.memory_used_bytes - (sample.memory_reserved_bytes or 0))

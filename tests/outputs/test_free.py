@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from monitor.chosen_gpus import chosen_gpus
 from monitor.history.holders import Holding
 from monitor.types.gpu import GpuIdentity, GpuProcess, GpuSample
 from monitor.types.messages import Fault, Snapshot
@@ -109,3 +110,11 @@ def test_a_look_names_instances_as_free_does_and_explains_what_is_not_well() -> 
 
 def test_a_driver_that_has_not_answered_is_said_in_words_by_doctor() -> None:
     assert driver_check(hello(driver_state="asking")).detail == "it has not answered yet"
+
+
+def test_an_index_names_a_whole_gpu_with_its_instances() -> None:
+    gpus = (WHOLE, SPLIT, *PARTS)
+    assert chosen_gpus(gpus, ("0",)) == (WHOLE,), "not the instance 0 of another GPU"
+    assert chosen_gpus(gpus, ("1",)) == (SPLIT, *PARTS)
+    assert chosen_gpus(gpus, ("MIG-1",)) == PARTS[1:]
+    assert chosen_gpus(gpus, ("GPU-", "")) == (), "the beginning of every UUID names none"

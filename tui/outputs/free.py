@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monitor.history.holders import Holding
+from monitor.history.least_free import free_memory_bytes
 from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.messages import Hello
 from tui import figures
@@ -125,7 +126,7 @@ def _why_none(view: View, hello: Hello) -> str:
 def _gpu(
     view: View, sample: GpuSample, gpu: GpuIdentity | None, holding: Holding, question: FreeQuestion
 ) -> FreeGpuOut:
-    free_bytes = _free_bytes(sample, gpu)
+    free_bytes = free_memory_bytes(sample, gpu)
     state, why = str(holding.state), holding.why
     if state == "free" and question.min_free_bytes is not None:
         if free_bytes is None:
@@ -151,17 +152,6 @@ def _parent_index(view: View, gpu: GpuIdentity | None) -> int | None:
     if gpu is None or gpu.mig_parent_uuid is None or view.hello is None:
         return None
     return next((one.index for one in view.hello.gpus if one.uuid == gpu.mig_parent_uuid), None)
-
-
-def _free_bytes(sample: GpuSample, gpu: GpuIdentity | None) -> int | None:
-    if sample.memory_free_bytes is not None:
-        return sample.memory_free_bytes
-    total = sample.memory_total_bytes
-    if total is None and gpu is not None:
-        total = gpu.memory_total_bytes
-    if total is None or sample.memory_used_bytes is None:
-        return None
-    return total - sample.memory_used_bytes - (sample.memory_reserved_bytes or 0)
 
 
 _ELSEWHERE = {"other_namespace": "in another container", "hidden": "hidden by the system", "gone": "gone"}
