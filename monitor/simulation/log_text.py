@@ -6,10 +6,10 @@ import math
 
 from monitor.simulation.noise import noise, seed_of
 from monitor.simulation.run import SimulatedRun
+from monitor.simulation.trainer import bar_text
 
 _EVALUATION_BATCHES = 120
 _SAVED_FILES = 8
-_BAR_CELLS = 10
 
 
 def loss_at(run: SimulatedRun, step: int) -> float:
@@ -47,37 +47,19 @@ def bars_at(run: SimulatedRun, at_s: float) -> tuple[str, ...]:
     if moment is None or moment.phase == "starting":
         return ()
     elapsed_s = run.timeline.age_of_step(moment.step) - run.plan.startup_s
-    training = _bar(moment.step, run.plan.total, elapsed_s)
+    training = bar_text(moment.step, run.plan.total, elapsed_s)
     if moment.phase == "evaluating":
         done = int(_EVALUATION_BATCHES * moment.part)
-        return (training, "Evaluating: " + _bar(done, _EVALUATION_BATCHES, moment.phase_s))
+        return (training, "Evaluating: " + bar_text(done, _EVALUATION_BATCHES, moment.phase_s))
     if moment.phase == "saving":
         done = int(_SAVED_FILES * moment.part)
-        return (training, "Saving checkpoint: " + _bar(done, _SAVED_FILES, moment.phase_s))
+        return (training, "Saving checkpoint: " + bar_text(done, _SAVED_FILES, moment.phase_s))
     return (training,)
 
 
 def full_bar(run: SimulatedRun) -> str:
     """The bar after the last step."""
-    return _bar(run.plan.total, run.plan.total, run.timeline.duration_s - run.plan.startup_s)
-
-
-def _bar(done: int, total: int, elapsed_s: float) -> str:
-    """One state of a progress bar, in the shape that tqdm prints."""
-    share = done / total
-    picture = ("█" * int(share * _BAR_CELLS)).ljust(_BAR_CELLS)
-    start = f"{share * 100:3.0f}%|{picture}| {done}/{total} [{_clock_text(elapsed_s)}<"
-    if not done or elapsed_s <= 0:
-        return start + "?, ?it/s]"
-    per_step_s = elapsed_s / done
-    pace = f"{per_step_s:5.2f}s/it" if per_step_s > 1 else f"{1 / per_step_s:5.2f}it/s"
-    return start + f"{_clock_text((total - done) * per_step_s)}, {pace}]"
-
-
-def _clock_text(seconds: float) -> str:
-    minutes, rest_s = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest_s:02d}" if hours else f"{minutes:02d}:{rest_s:02d}"
+    return bar_text(run.plan.total, run.plan.total, run.timeline.duration_s - run.plan.startup_s)
 
 
 def last_words(run: SimulatedRun) -> tuple[str, ...]:

@@ -100,20 +100,22 @@ class Bar:
         now_s = time.monotonic()
         if done >= self._total or now_s - self._drawn_s >= BAR_EVERY_S:
             self._drawn_s = now_s
-            sys.stderr.write("\r" + self._text(done, now_s - self._start_s))
+            sys.stderr.write("\r" + self._label + bar_text(done, self._total, now_s - self._start_s))
             if done >= self._total:
                 sys.stderr.write("\n")
             sys.stderr.flush()
 
-    def _text(self, done: int, elapsed_s: float) -> str:
-        share = done / self._total
-        picture = ("█" * int(share * BAR_CELLS)).ljust(BAR_CELLS)
-        start = f"{self._label}{share * 100:3.0f}%|{picture}| {done}/{self._total} [{clock_text(elapsed_s)}<"
-        if not done or elapsed_s <= 0:
-            return start + "?, ?it/s]"
-        per_step_s = elapsed_s / done
-        pace = f"{per_step_s:5.2f}s/it" if per_step_s > 1 else f"{1 / per_step_s:5.2f}it/s"
-        return start + f"{clock_text((self._total - done) * per_step_s)}, {pace}]"
+
+def bar_text(done: int, total: int, elapsed_s: float) -> str:
+    """One state of a progress bar, in the shape that tqdm prints."""
+    share = done / total
+    picture = ("█" * int(share * BAR_CELLS)).ljust(BAR_CELLS)
+    start = f"{share * 100:3.0f}%|{picture}| {done}/{total} [{clock_text(elapsed_s)}<"
+    if not done or elapsed_s <= 0:
+        return start + "?, ?it/s]"
+    per_step_s = elapsed_s / done
+    pace = f"{per_step_s:5.2f}s/it" if per_step_s > 1 else f"{1 / per_step_s:5.2f}it/s"
+    return start + f"{clock_text((total - done) * per_step_s)}, {pace}]"
 
 
 def clock_text(seconds: float) -> str:
