@@ -71,12 +71,12 @@ def test_a_chart_has_its_figures_and_its_size() -> None:
     assert text[6].startswith("  0.0 GiB┤")
 
 
-def test_what_was_not_watched_is_pale() -> None:
+def test_what_was_not_watched_is_pale_and_dotted() -> None:
     series = Series(values=(1.0,) * 4, marked=(True, True, False, False), start_s=NOON_S, end_s=NOON_S + 4)
     scale = number_scale(series.values)
     assert scale is not None
     spans = [span for line in time_chart(series, scale, 20, 3, "loss", 0) for span in line.spans]
-    assert ("──", "label") in [(text, style) for text, style in spans if "─" in text]
+    assert ("··", "label") in spans
     assert ("──", "loss") in [(text, style) for text, style in spans if "─" in text]
 
 

@@ -94,7 +94,7 @@ def _paint_plot(board: Board, plot: Plot, looking: Looking, width: int, height: 
     series = board.view.history.series(plot.key, window.seconds, max(10, width - MARGIN - 1))
     head = Pen().gap(2).put(plot.title, "strong").put(f"  last {window.words}", "label")
     if any(series.marked):
-        head.put("  pale: from its own records", "note")
+        head.put("  dotted: from its own records", "note")
     scale = plot.scaler(series.values)
     if scale is None:
         return [head.put("  nothing known in this window (w: a longer one)", "label").line(width)]
@@ -104,7 +104,7 @@ def _paint_plot(board: Board, plot: Plot, looking: Looking, width: int, height: 
 def time_chart(
     series: Series, scale: Scale, width: int, height: int, style: str, utc_offset_s: int | None
 ) -> list[Line]:
-    """The chart in `height` lines and a line with clock times. What was not watched but read later is pale."""
+    """The chart in `height` lines and a line with clock times. What was read later, not watched, is pale and dotted."""
     if height < 2:
         return []
     draw = chart if scale.filled else curve
@@ -115,7 +115,8 @@ def time_chart(
         label = labels.get(number, "")
         pen = Pen().cell(label, MARGIN - 1, "label", "right").put("┤" if label else "│", "faint")
         for start, end, marked in _pieces(series.marked, len(row)):
-            pen.put(row[start:end], "label" if marked else style)
+            piece = row[start:end]
+            pen.put(piece.replace("─", "·") if marked else piece, "label" if marked else style)
         lines.append(pen.line(width))
     lines.append(Pen().gap(MARGIN).put(time_axis(series, len(series.values), utc_offset_s), "label").line(width))
     return lines

@@ -164,7 +164,7 @@ def paint_runs(board: Board, looking: Looking, rows: tuple[RunRow, ...], width: 
 
 
 def _nothing(board: Board, looking: Looking) -> str:
-    if looking.mine or looking.user or looking.text_filter:
+    if board.view.runs and (looking.mine or looking.user or looking.text_filter):
         return f"No run fits the filter; {len(board.view.runs)} without it (esc takes it away)."
     return "No training run is seen on this machine yet. A run shows up here within seconds of its start."
 
