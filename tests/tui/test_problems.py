@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
+from monitor.history.least_free import LeastFree
 from monitor.types.gpu import EccCounts, XidEvent
 from monitor.types.process import Pressure
 from monitor.types.record import Missing
@@ -49,7 +50,7 @@ def test_a_lost_gpu_comes_first_with_what_it_means() -> None:
         ({"state": "needs_reset"}, "GPU 0: needs a reset."),
         (
             {"recovery_action": "drain_and_reset"},
-            "GPU 0: the driver asks for that its work is drained and it is reset.",
+            "GPU 0: the driver asks for a drain of its work and a reset.",
         ),
         ({"ecc": EccCounts(remap_pending=True)}, "GPU 0: a faulty memory row waits to be remapped."),
         ({"ecc": EccCounts(remap_failed=True)}, "GPU 0: remapping a faulty memory row has failed."),
@@ -150,3 +151,13 @@ def test_the_steps_of_an_ended_run_are_told_as_the_past() -> None:
     end = RunEnd(how="killed", seen_s=parts.NOW_S - 60)
     view, run = run_with(scenes.view_of("one"), step=None, step_seconds=None, ended=end)
     assert tab(replace(view, assessments={}), "steps", run=run)[0].strip() == "Its step was never read."
+
+
+def test_little_free_memory_is_told_and_is_no_alarm() -> None:
+    view = scenes.view_of("eight")
+    uuid = board_of(view).gpus[2].uuid
+    least = LeastFree(gpu_uuid=uuid, free_bytes=300 * 1024**2, total_bytes=80 * parts.GIB)
+    view = replace(view, least_free={view.runs[0].run_id: least})
+    assert "GPU 2 had only 300 MiB of 80.0 GiB free at its peak." in texts(view)
+    before = alarm_count(problems_of(board_of(scenes.view_of("eight")), view.runs[0]))
+    assert alarm_count(problems_of(board_of(view), view.runs[0])) == before

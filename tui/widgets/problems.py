@@ -12,7 +12,7 @@ from tui import figures
 from tui.widgets.board import Board, GpuRow
 from tui.widgets.gpu_figures import STATES, THROTTLES, known
 from tui.widgets.header import fold_numbers
-from tui.widgets.run_figures import loss_words
+from tui.widgets.run_figures import is_tight, loss_words
 
 SLOWED = {
     "hw_thermal": "the hardware slows it down because of heat",
@@ -25,8 +25,8 @@ SLOWED = {
 ACTIONS = {
     "reset": "a reset of the GPU",
     "reboot": "a reboot of the machine",
-    "drain_p2p": "that no work over NVLink is started on it",
-    "drain_and_reset": "that its work is drained and it is reset",
+    "drain_p2p": "a drain of its traffic to other GPUs",
+    "drain_and_reset": "a drain of its work and a reset",
     "imex": "a restart of the IMEX service",
 }
 XIDS = {
@@ -73,7 +73,7 @@ def problems_of(board: Board, run: Run) -> list[Problem]:
     if run.ended is not None:
         return []
     found = [problem for uuid in run.gpu_uuids if (row := board.row(uuid)) for problem in gpu_problems(board, row, run)]
-    found += _progress(board, run)
+    found += _progress(board, run) + _tight(board, run)
     order = {"critical": 0, "warn": 1}
     return sorted(found, key=lambda problem: order.get(problem.style, 2))
 
@@ -202,6 +202,18 @@ def _progress(board: Board, run: Run) -> list[Problem]:
     if loss in ("nan", "inf", "-inf"):
         found.append(Problem(f"Its loss is {loss}.", "critical", "Steps from here on mostly teach it nothing more."))
     return found
+
+
+def _tight(board: Board, run: Run) -> list[Problem]:
+    """Little memory was left. Servers take nearly all on purpose."""
+    least = board.view.least_free.get(run.run_id)
+    if least is None or run.kind == "serving" or not is_tight(least):
+        return []
+    row = board.row(least.gpu_uuid)
+    name = f"GPU {row.label}" if row is not None else "A GPU"
+    text = f"{name} had only {figures.size(least.free_bytes)} of {figures.size(least.total_bytes)} free at its peak."
+    more = "As sampled while watched. What the framework keeps in reserve for itself counts as used."
+    return [Problem(text, "label", more, least.gpu_uuid)]
 
 
 def _disk(board: Board, run: Run) -> tuple[str, str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from advisor.assessment import Assessment
 from monitor.history.history import History
+from monitor.history.least_free import LeastFree
 from monitor.history.series import SeriesKey
 from monitor.types.record import Range
 from monitor.types.run import Run
@@ -141,8 +142,12 @@ def least_free(runs: Sequence[Run], board: Board) -> tuple[int | None, str]:
     if not found:
         return None, "text"
     least = min(found, key=lambda one: one.free_bytes)
-    tight = bool(least.total_bytes) and least.free_bytes < TIGHT_RATIO * (least.total_bytes or 0)
-    return least.free_bytes, "warn" if tight else "text"
+    return least.free_bytes, "warn" if is_tight(least) else "text"
+
+
+def is_tight(least: LeastFree) -> bool:
+    """Whether so little was free that a slightly longer batch may fail."""
+    return bool(least.total_bytes) and least.free_bytes < TIGHT_RATIO * (least.total_bytes or 0)
 
 
 def value_of(run: Run, name: str) -> float | str | None:
