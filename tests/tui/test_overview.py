@@ -184,7 +184,7 @@ async def test_histories_widen_by_themselves_until_a_window_is_chosen() -> None:
         await show(pilot, scenes.view_of("eight", 45))
         assert "−1 min" in panel_text(app, "gpus")
         await show(pilot, "eight")
-        assert "−5 min" in panel_text(app, "gpus")
+        assert "−2 min" in panel_text(app, "gpus")
         await pilot.press("w")
         assert "−30 min" in panel_text(app, "gpus")
         await show(pilot, "eight")

@@ -183,7 +183,7 @@ class Overview(PaintedScreen):
     def do_window(self) -> None:
         """The next time window."""
         self._window_chosen = True
-        self.look(window=(self.looking.window + 1) % len(WINDOWS))
+        self.look(window=(self.looking.window + 1) % len(WINDOWS), begun=None)
         words = WINDOWS[self.looking.window].words
         self.notice(host_of(self).keep("window", words) or f"histories show the last {self.looking.span.words}")
 

@@ -104,12 +104,14 @@ class PaintedScreen(Screen[None]):
         if view.first_s is None or view.taken_s is None:
             return
         watched_s = view.taken_s - view.first_s
-        begun = next((one.seconds for one in JUST_BEGUN if watched_s <= one.seconds), None)
         window = self.looking.window
         if not self._window_chosen:
             window = 1 if watched_s > WINDOWS[0].seconds else 0
-        if (window, begun) != (self.looking.window, self.looking.watched_s):
-            self.looking = self.looking.with_(window=window, watched_s=begun)
+        begun = next((one for one in JUST_BEGUN if watched_s <= one.seconds), None)
+        if begun is not None and (begun.seconds > WINDOWS[window].seconds or (self._window_chosen and window)):
+            begun = None
+        if (window, begun) != (self.looking.window, self.looking.begun):
+            self.looking = self.looking.with_(window=window, begun=begun)
 
     def reconnect(self, connection: Connection) -> None:
         """Only the state of the connection has changed."""

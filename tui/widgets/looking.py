@@ -24,8 +24,8 @@ WINDOWS = (
     Window(24 * 3600, "24 h"),
 )
 
-JUST_BEGUN = (Window(15, "15 s"), Window(30, "30 s"))
-"""Shorter than the shortest one: only while no more than this was watched at all."""
+JUST_BEGUN = (Window(15, "15 s"), Window(30, "30 s"), Window(120, "2 min"))
+"""Shown in place of a longer window while no more than this was watched at all."""
 
 SORTS = ("own first", "time left", "memory", "name")
 
@@ -54,15 +54,13 @@ class Looking:
     process: str = ""
     """Key of the selected process (see `processes_tab.process_key`); empty for the first."""
     paused: bool = False
-    watched_s: float | None = None
-    """For how long has been watched, rounded up to one of `JUST_BEGUN`; `None` when for longer."""
+    begun: Window | None = None
+    """One of `JUST_BEGUN` while little was watched, so that histories are not mostly empty."""
 
     @property
     def span(self) -> Window:
-        """The time window of all histories. The shortest one grows with what was watched, and its axis says so."""
-        if self.window == 0 and self.watched_s is not None:
-            return next((one for one in JUST_BEGUN if self.watched_s <= one.seconds), WINDOWS[0])
-        return WINDOWS[self.window]
+        """The time window of all histories; their axes say which it is."""
+        return self.begun or WINDOWS[self.window]
 
     def with_(self, **changes: object) -> Looking:
         """A copy with some fields changed; a new subject starts at the top of its detail."""
