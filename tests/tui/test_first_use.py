@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import msgspec
 from rich.cells import cell_len
 
 from tests.tui import scenes
@@ -122,3 +125,19 @@ async def test_a_sweep_lists_its_runs_with_the_lowest_loss_first() -> None:
         assert [float(line[line.index(" s ") + 3 :].split()[0]) for line in text[2:6]] == [0.92, 0.95, 0.98, 1.01]
         await pilot.click("#detail", offset=(8, 3))
         assert app.overview.looking.run == "run-5102"
+
+
+async def test_ended_runs_do_not_crowd_out_the_detail() -> None:
+    view = scenes.view_of("shared")
+    over = next(run for run in view.runs if run.ended is not None)
+    many = tuple(msgspec.structs.replace(over, run_id=f"over-{number}") for number in range(20))
+    app = app_of()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await show(pilot, view)
+        before = app.overview.panels["detail"].size.height
+        await show(pilot, replace(view, runs=(*view.runs, *many)))
+        assert app.overview.panels["detail"].size.height >= before - 4
+        assert "+" in panel_text(app, "runs").splitlines()[-1]
+        await pilot.press("end")
+        assert app.overview.looking.run == "over-19"
+        assert "▸" in panel_text(app, "runs")

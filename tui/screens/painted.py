@@ -33,6 +33,7 @@ from tui.widgets.run_table import RunRow, fitting, paint_runs, run_rows
 from tui.widgets.tab_bar import paint_tabs
 
 NOTICE_S = 4.0
+ENDED_SHOWN = 3
 TAIL_BYTES = 32 * 1024
 
 
@@ -144,8 +145,8 @@ class PaintedScreen(Screen[None]):
         header = paint_header(self.board, self._connection, width)
         self._choose_run()
         needed = lines_for_all(self.board, width)
-        self.gpu_panel = self._paint_gpus(width, gpu_room(height, len(header), len(self.rows), needed))
-        heights = arrange(height, len(header), len(self.gpu_panel.lines), max(1, len(self.rows)))
+        self.gpu_panel = self._paint_gpus(width, gpu_room(height, len(header), self._rows_wanted, needed))
+        heights = arrange(height, len(header), len(self.gpu_panel.lines), max(1, self._rows_wanted))
         self._set_heights(heights)
         show = {
             "header": header,
@@ -158,6 +159,12 @@ class PaintedScreen(Screen[None]):
         for name, lines in show.items():
             self.panels[name].show(lines)
         self._ask()
+
+    @property
+    def _rows_wanted(self) -> int:
+        """Lines that the runs would like: of the ended ones only some, so that they do not crowd out the detail."""
+        over = sum(row.runs[0].ended is not None for row in self.rows)
+        return len(self.rows) - max(0, over - ENDED_SHOWN)
 
     def _paint_header(self) -> None:
         self.panels["header"].show(paint_header(self.board, self._connection, self.size.width))
