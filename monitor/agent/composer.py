@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.agent.faults import SILENT_S, FaultBook, failure, silence
+from monitor.agent.faults import FAILED, SILENT, SILENT_S, FaultBook, failure, silence
 from monitor.agent.greeting import hello_with
 from monitor.agent.rounding import rounded_all, rounded_gpu, rounded_host, rounded_step
 from monitor.agent.sampling import Latest, SourceState
@@ -124,10 +124,10 @@ class Composer:
     def _source_faults(self, source: SourceState, taken_s: float, boot_s: float) -> tuple[Fault, ...]:
         waiting_s = source.timing.waiting_s
         wrong = {
-            f"{source.name}-silent": silence(source.name, waiting_s)
+            f"{source.name}{SILENT}": silence(source.name, waiting_s)
             if waiting_s is not None and waiting_s > SILENT_S
             else None,
-            f"{source.name}-failed": None if source.failure is None else failure(source.name, source.failure),
+            f"{source.name}{FAILED}": None if source.failure is None else failure(source.name, source.failure),
         }
         found: list[Fault] = []
         for key, sentence in wrong.items():

@@ -7,6 +7,10 @@ from monitor.types.messages import Fault
 SILENT_S = 3.0
 """A call that has not returned for this long is told to the user."""
 
+SILENT = "-silent"
+FAILED = "-failed"
+"""How the keys end of the faults of a source that does not answer, and of one that fails."""
+
 _WHAT_IS_READ = {
     "driver": "the driver",
     "processes": "the process table",

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from monitor.steps.formats.endings import EndingsFormat
 from monitor.steps.formats.line_format import FileText, Origin
 from monitor.steps.lines import Line
 from monitor.types.identity import ProcessIdentity
 from monitor.types.process import ProcessEnd
-from monitor.types.run import RunEnd
+from monitor.types.run import EndHow, RunEnd
 
 MAX_TAIL_LINES = 400
 _CAUSE_FIRST: tuple[str, ...] = ("out_of_memory", "time_limit", "error", "killed", "finished", "unknown")
 """When ranks end differently, the first of these is the cause and the others follow from it."""
 _TOLD_FIRST = ("out_of_memory", "time_limit", "killed", "error", "finished")
 """Within one process: an interrupt ends in a traceback too."""
-_HOW: dict[str, Literal["finished", "out_of_memory", "error", "killed", "time_limit", "unknown"]] = {
+_HOW: dict[str, EndHow] = {
     "finished": "finished",
     "out_of_memory": "out_of_memory",
     "error": "error",

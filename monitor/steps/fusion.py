@@ -10,7 +10,7 @@ from typing import Literal
 
 from monitor.steps.track import Track, TrackRate
 from monitor.types.record import Missing
-from monitor.types.run import RunEnd, SourceReading
+from monitor.types.run import EndHow, RunEnd, SourceReading
 from monitor.types.steps import Phase, StepEvent, StepUnit, StepValue
 
 MAX_TRACKS = 24
@@ -19,7 +19,7 @@ MAX_SHOWN = 16
 STALL_FLOOR_S = 30.0
 """A silence shorter than this is never called a stall."""
 STALL_PHASES = frozenset({"evaluating", "saving", "generating"})
-_ENDS: dict[str, tuple[Literal["finished", "out_of_memory", "error", "killed", "time_limit", "unknown"], int]] = {
+_ENDS: dict[str, tuple[EndHow, int]] = {
     "error": ("error", 1),
     "killed": ("killed", 2),
     "time_limit": ("time_limit", 3),

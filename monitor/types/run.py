@@ -10,6 +10,8 @@ from monitor.types.steps import Phase, StepUnit, StepValue
 
 RunKind = Literal["training", "serving", "notebook", "other"]
 
+EndHow = Literal["finished", "out_of_memory", "error", "killed", "time_limit", "unknown"]
+
 
 class RunMember(Record, frozen=True, kw_only=True):
     """One process of a run and its part in it."""
@@ -23,7 +25,7 @@ class RunMember(Record, frozen=True, kw_only=True):
 class RunEnd(Record, frozen=True, kw_only=True):
     """How a run ended, as far as its text and the system tell."""
 
-    how: Literal["finished", "out_of_memory", "error", "killed", "time_limit", "unknown"]
+    how: EndHow
     seen_s: float
     evidence: str = ""
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import click
 
+from monitor.agent.faults import FAILED, SILENT
 from monitor.stream.source import MessageSource
 from monitor.types.messages import Fault, Hello, Message, Snapshot, SourceTiming
 from tui.view import View, ViewBuilder
@@ -117,5 +118,4 @@ def is_partial(view: View) -> bool:
         return True
     if any(gpu.state not in ("ok", "asleep") for gpu in snapshot.gpus):
         return True
-    # These are the agent's keys for a source that does not answer and for one that fails.
-    return any(fault.key.endswith(("-silent", "-failed")) for fault in view.faults)
+    return any(fault.key.endswith((SILENT, FAILED)) for fault in view.faults)
