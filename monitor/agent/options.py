@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MIN_INTERVAL_S = 0.1
-MAX_INTERVAL_S = 3600.0
-
 
 @dataclass(frozen=True)
 class AgentOptions:

@@ -47,7 +47,6 @@ class PastRun(Record, frozen=True, kw_only=True):
     predicted_s: float | None = None
     """Wall clock at which the last prediction was made."""
     predicted_remaining_s: Range | None = None
-    predicted_peak_bytes: int | None = None
     observed_peak_bytes: int | None = None
 
 
