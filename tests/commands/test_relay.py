@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from monitor.types.messages import Bye, Message
 from monitor.types.requests import Request, Stop
-from tui.live import RelayedSource
+from tui.relayed import RelayedSource
 
 
 def message(number: int) -> Message:
