@@ -22,7 +22,7 @@ class Setting:
     default: SettingValue
     help: str
     accept: Callable[[object], SettingValue]
-    """The value to use. Raises ValueError with what is wrong, as the end of a sentence."""
+    """The value to use. Raises ValueError or TypeError with what is wrong, as the end of a sentence."""
 
 
 def interval_s(value: object) -> float:

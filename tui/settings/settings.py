@@ -23,7 +23,7 @@ _MAX_BYTES = 65_536
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user has set, defaults elsewhere; read with `text`, `number` and the like."""
+    """What the user has set, defaults elsewhere."""
 
     path: str = ""
     """Where they are written to; empty: nowhere."""
