@@ -73,6 +73,6 @@ def test_what_was_cut_says_so() -> None:
 
 def test_long_input_costs_no_more_than_its_limit() -> None:
     bomb = "\x1b[31m" * 20_000_000
-    began = time.perf_counter()
+    began = time.thread_time()
     assert len(clean(bomb, 4096)) == 4096
-    assert time.perf_counter() - began < 0.1
+    assert time.thread_time() - began < 0.1

@@ -153,9 +153,9 @@ def test_an_argument_stays_an_argument(argv: list[str]) -> None:
 def test_hostile_texts_are_linear() -> None:
     for piece in ("a-", "--token ", "://", "x:", '="', "eyJ", "key=", "-----BEGIN ", "wandb "):
         text = "".join(itertools.repeat(piece, 16_384 // len(piece)))
-        began = time.perf_counter()
+        began = time.thread_time()
         redact(text)
-        assert time.perf_counter() - began < 0.5, piece
+        assert time.thread_time() - began < 0.5, piece
 
 
 @pytest.mark.parametrize(

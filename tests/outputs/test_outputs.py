@@ -53,7 +53,9 @@ def test_a_failure_is_one_object_with_its_sentence(command: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_once_json_is_valid_whatever_is_unknown(view: View) -> None:
-    valid("once", encode(once_json.once_output(view)))
+    found = valid("once", encode(once_json.once_output(view)))
+    assert (found["error"] is None) == (view.snapshot is not None)
+    assert [run["run_id"] for run in found["runs"]] == [run.run_id for run in view.runs]
 
 
 def test_once_json_says_what_is_known() -> None:

@@ -33,9 +33,10 @@ def test_cut_and_foreign_lines_are_none(line: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_raise(data: bytes) -> None:
-    parse_stat(data)
-    parse_io(data)
+def test_whatever_the_bytes_are_the_answer_is_none_or_whole(data: bytes) -> None:
+    found, moved = parse_stat(data), parse_io(data)
+    assert found is None or (found.name in data and len(found.state) <= 1)
+    assert moved is None or all(str(count).encode() in data for count in map(abs, moved))
 
 
 def test_bytes_from_storage() -> None:

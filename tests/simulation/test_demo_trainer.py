@@ -72,6 +72,7 @@ def test_it_trains_for_real_and_leaves_nothing(trainer: DemoTrainer) -> None:
 def test_only_the_newest_checkpoints_are_kept(trainer: DemoTrainer) -> None:
     until(lambda: "checkpoint-150" in checkpoints(trainer.directory), "the third checkpoint")
     until(lambda: "checkpoint-50" not in checkpoints(trainer.directory), "the first one removed")
+    assert "checkpoint-150" in checkpoints(trainer.directory)
 
 
 STARTER = """

@@ -148,11 +148,11 @@ def test_a_sparse_line_of_200_mb_costs_next_to_nothing(tmp_path: Path) -> None:
         file.truncate(200 * 1024 * 1024)
         file.seek(0, os.SEEK_END)
         file.write(b"\nstep 2 loss 1\n")
-    start = time.perf_counter()
+    start = time.thread_time()
     polled = _poll(Follower(), path)
     assert polled.lines[-1].text == "step 2 loss 1"
     assert polled.skipped_bytes > 190 * 1024 * 1024
-    assert time.perf_counter() - start < 1.0
+    assert time.thread_time() - start < 1.0
 
 
 def test_only_regular_files_are_opened_and_nothing_blocks(tmp_path: Path) -> None:

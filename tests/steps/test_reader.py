@@ -334,9 +334,9 @@ def test_a_log_bomb_is_bounded(writer: Writer) -> None:
         file.truncate(200 * 1024 * 1024)
         file.seek(0, os.SEEK_END)
         file.write(b"\nstep 2 loss 2\n")
-    start = time.perf_counter()
+    start = time.thread_time()
     assert _steps(reader.read(facts)) == [2]
-    assert time.perf_counter() - start < 1.0
+    assert time.thread_time() - start < 1.0
     tail = reader.tail(facts[0].process, 10**9)
     assert tail.skipped_bytes > 190 * 1024 * 1024
     assert sum(len(line) for line in tail.lines) <= 65536

@@ -210,6 +210,7 @@ def test_a_command_may_greet_before_the_stream_begins(viewer: Viewer) -> None:
     viewer.until(lambda: viewer.of(Hello))
     source.send(Watch(view="gpu"))
     viewer.until(lambda: viewer.of(Fault))
+    assert viewer.reasons == [], "the greeting ended nothing"
 
 
 def test_an_agent_that_says_something_foreign_is_refused(viewer: Viewer) -> None:

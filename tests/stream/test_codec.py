@@ -91,13 +91,14 @@ def test_a_line_without_end_is_given_up_in_bounded_memory() -> None:
 
 @given(st.binary(max_size=400))
 def test_arbitrary_bytes_never_raise_anything_else(data: bytes) -> None:
-    decoder = MessageDecoder()
+    decoder, requests = MessageDecoder(), RequestDecoder()
     try:
-        decoder.feed(data)
-        decoder.feed(b"\n")
+        messages = decoder.feed(data) + decoder.feed(b"\n")
+        assert bool(messages) <= decoder.understood
     except ForeignStreamError:
-        pass
-    RequestDecoder().feed(data + b"\n")
+        assert not decoder.understood
+    assert requests.feed(data + b"\n") == []
+    assert requests.broken == sum(1 for line in data.split(b"\n") if line.strip())
 
 
 REQUESTS: tuple[Request, ...] = (
