@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from monitor.cells import cut
 from monitor.runs.arguments import read_arguments
-from monitor.runs.naming import MAX_CELLS, Nameable, cut, name_runs, sweep_name
+from monitor.runs.naming import MAX_CELLS, Nameable, name_runs, sweep_name
 from monitor.types.facts import ProcessFacts
 from monitor.types.run import RunKind
 from tests.runs.builders import process, who
