@@ -72,7 +72,7 @@ PICTURES = (
     Picture("shared", ("--demo", "shared"), 140, 44, 40.0),
     Picture("memory", ("--demo",), 120, 36, 40.0, "2"),
     Picture("steps", ("--demo",), 120, 36, 40.0, "3"),
-    Picture("light", ("--demo", "--theme", "light"), 120, 36, 25.0),
+    Picture("light", ("--demo", "--theme", "traintop-light"), 120, 36, 25.0),
     Picture("help", ("--demo",), 120, 40, 8.0, "?"),
 )
 
@@ -115,14 +115,7 @@ def as_svg(screen: pyte.Screen, title: str) -> str:
 def take(picture: Picture, directory: Path) -> Path:
     """Run the command, type the keys and write the picture."""
     with tempfile.TemporaryDirectory() as home:
-        environment = {
-            **os.environ,
-            "HOME": home,
-            "COLORTERM": "truecolor",
-            "LANG": "C.UTF-8",
-            "USER": "you",
-            "LOGNAME": "you",
-        }
+        environment = {**os.environ, **TERMINAL, "HOME": home}
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NO_COLOR"):
             environment.pop(name, None)
         command = [sys.executable, str(CHECKOUT / "traintop" / "__main__.py"), *picture.arguments]
