@@ -11,12 +11,13 @@ from monitor.types.messages import Fault, Snapshot
 from monitor.types.process import Pairing
 from monitor.types.run import Run
 from tests.outputs.views import GIB, NOW_S, full_view, hello
-from tui.outputs.chosen import not_there
+from tui.outputs.chosen import not_there, only_gpus
 from tui.outputs.doctor import driver_check
 from tui.outputs.free import FreeOutput, FreeQuestion, free_output, free_text
 from tui.outputs.paint import plain
 from tui.outputs.text import gpu_list, picture
 from tui.view import View
+from tui.widgets.board import Letters, build_board
 
 WHOLE = GpuIdentity(uuid="GPU-0", index=0, name="NVIDIA H100", memory_total_bytes=80 * GIB)
 SPLIT = GpuIdentity(uuid="GPU-1", index=1, name="NVIDIA H100", memory_total_bytes=80 * GIB, mig_enabled=True)
@@ -118,3 +119,11 @@ def test_an_index_names_a_whole_gpu_with_its_instances() -> None:
     assert chosen_gpus(gpus, ("1",)) == (SPLIT, *PARTS)
     assert chosen_gpus(gpus, ("MIG-1",)) == PARTS[1:]
     assert chosen_gpus(gpus, ("GPU-", "")) == (), "the beginning of every UUID names none"
+
+
+def test_the_screen_and_the_outputs_mean_the_same_gpus() -> None:
+    view = seen((WHOLE, SPLIT, *PARTS))
+    for names in (("0",), ("1",), ("MIG-1",), ("mine",), ("7",)):
+        shown = only_gpus(view, names)
+        assert shown.hello is not None
+        assert tuple(row.identity for row in build_board(view, Letters(), names).gpus) == shown.hello.gpus, names

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import msgspec
 
 from monitor.chosen_gpus import chosen_gpus
+from monitor.types.gpu import GpuIdentity
 from tui.view import View
 
 MINE = "mine"
 
 
-def only_gpus(view: View, names: tuple[str, ...]) -> View:
-    """The view with the GPUs that are named by index or UUID, or with those that own runs use (`mine`). Runs all stay.
+def named_gpus(view: View, names: tuple[str, ...]) -> tuple[GpuIdentity, ...]:
+    """The GPUs that are named by index or UUID, or those that own runs use (`mine`)."""
+    if view.hello is None:
+        return ()
+    if names != (MINE,):
+        return chosen_gpus(view.hello.gpus, names)
+    return chosen_gpus(
+        view.hello.gpus, {uuid for run in view.runs if run.mine and run.ended is None for uuid in run.gpu_uuids}
+    )
 
-    An index means the driver's order; a MIG instance comes with its GPU.
-    """
+
+def only_gpus(view: View, names: tuple[str, ...]) -> View:
+    """The view with the GPUs that are named. Runs all stay."""
     if view.hello is None or view.snapshot is None:
         return view
-    named: Iterable[str] = names
-    if names == (MINE,):
-        named = {uuid for run in view.runs if run.mine and run.ended is None for uuid in run.gpu_uuids}
-    gpus = chosen_gpus(view.hello.gpus, named)
+    gpus = named_gpus(view, names)
     uuids = {gpu.uuid for gpu in gpus}
     return replace(
         view,
