@@ -52,8 +52,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("copy", ("y",), "y", "Copy, and show as plain text", "copy", "Do", rank=38),
     Action("signal", ("x",), "x", "Send a signal to a process", "signal", "Do", "signals", rank=36),
     Action("pause", ("p",), "p", "Pause; watching goes on", "pause", "Do", rank=60),
-    Action("slower", ("minus",), "-", "Longer interval, or slower replay", "", "Do", "pace"),
-    Action("faster", ("plus", "equals_sign"), "+", "Shorter interval, or faster replay", "", "Do", "pace"),
+    Action("slower", ("minus",), "-", "Slower replay", "", "Do", "replay"),
+    Action("faster", ("plus", "equals_sign"), "+", "Faster replay", "", "Do", "replay"),
     Action("theme", ("t",), "t", "The next theme", "theme", "Do", rank=70),
     Action("mouse", ("M",), "M", "Mouse to the terminal, back", "", "Do"),
     Action("release", (), "", "Let go of the GPUs, so that the driver can be reloaded", "", "Do", "live"),
@@ -71,7 +71,7 @@ TOGETHER: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("scroll_down", "scroll_up"), "shift+↑↓", "Scroll the detail (pgup pgdn)"),
     (("tab_advice", "tab_memory", "tab_steps", "tab_processes", "tab_log"), "1–5", "Advice Memory Steps Procs Log"),
     (("tab_next", "tab_previous"), "→ ←", "The next tab, the tab before"),
-    (("slower", "faster"), "- +", "Interval, or replay speed"),
+    (("slower", "faster"), "- +", "Speed of the replay"),
 )
 """Actions that share a line of the help: their ids, keys and words."""
 
@@ -89,8 +89,3 @@ def action(name: str) -> Action:
         if one.id == name:
             return one
     raise KeyError(name)
-
-
-def keymap() -> dict[str, str]:
-    """Which action a key belongs to."""
-    return {key: one.id for one in ACTIONS for key in one.keys}

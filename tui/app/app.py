@@ -95,7 +95,6 @@ class TraintopApp(App[None]):
         self._ascii = (AsciiFilter(),) if self.options.ascii_only else ()
         self._overview: Overview | None = None
         self._timer: Timer | None = None
-        self._interval_s = self.options.interval_s
 
     @property
     def overview(self) -> Overview:
@@ -160,7 +159,7 @@ class TraintopApp(App[None]):
         return Connection(
             kind=self.options.kind,
             title=clean(os.path.basename(self.options.title), 40),
-            interval_s=self._interval_s,
+            interval_s=self.options.interval_s,
             speed=speed,
             paused=self.overview.looking.paused,
             silent_s=None if self.options.kind == "replay" else self.feed.silent_s,
@@ -181,15 +180,11 @@ class TraintopApp(App[None]):
         self.overview.reconnect(self.connection())
 
     def change_pace(self, factor: float) -> str:
-        """Change the speed of a replay, or the interval where the source can; what to say about it."""
-        if isinstance(self.source, Playback):
-            self.source.set_speed(self.source.speed * factor)
-            return f"replay at {self.source.speed:g}×"
-        if self.options.set_interval is None:
+        """Change the speed of a replay; what to say about it."""
+        if not isinstance(self.source, Playback):
             return "The interval is set when traintop starts: --interval SECONDS"
-        self._interval_s = min(60.0, max(0.25, self._interval_s / factor))
-        self.options.set_interval(self._interval_s)
-        return f"every {self._interval_s:g} s"
+        self.source.set_speed(self.source.speed * factor)
+        return f"replay at {self.source.speed:g}×"
 
     def toggle_mouse(self) -> str:
         """Give the mouse to the terminal, or take it back; what to say about it."""

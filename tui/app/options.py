@@ -34,8 +34,6 @@ class LiveOptions:
     """Only these GPUs, as indexes or UUIDs; "mine" for those that own runs use; empty for all."""
     theme_folders: tuple[str, ...] = ()
     """Folders with the user's own themes."""
-    set_interval: Callable[[float], None] | None = None
-    """Changes the polling interval (or the speed of a replay); `None` where that is not possible."""
     window: str = ""
     """Words of the time window to begin with; empty for one that grows with what was watched."""
     sort: str = ""

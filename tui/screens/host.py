@@ -26,7 +26,7 @@ class Host(Protocol):
         """Let a replay stand still, or go on."""
 
     def change_pace(self, factor: float) -> str:
-        """Change the interval or the speed; what to say about it."""
+        """Change the speed of a replay; what to say about it."""
 
     def next_theme(self) -> str:
         """Switch to the next theme; what to say about it."""

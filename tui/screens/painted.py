@@ -280,8 +280,8 @@ class PaintedScreen(Screen[None]):
         """Whether a condition of an action holds."""
         if when == "signals":
             return self._options.allow_signals and self._options.kind == "live"
-        if when == "pace":
-            return self._options.kind == "replay" or self._options.set_interval is not None
+        if when == "replay":
+            return self._options.kind == "replay"
         if when == "live":
             return self._options.kind in ("live", "remote")
         return True
