@@ -12,6 +12,7 @@ from monitor.types.gpu import GpuIdentity, GpuSample
 from monitor.types.identity import ProcessIdentity
 from monitor.types.process import Pairing
 from monitor.types.run import Run
+from tui.outputs.chosen import named_gpus
 from tui.view import View
 
 
@@ -155,10 +156,8 @@ def build_board(view: View, letters: Letters, only: tuple[str, ...] = ()) -> Boa
         pairings.setdefault(pairing.gpu_uuid, []).append(pairing)
     indexes = {identity.uuid: identity.index for identity in identities}
     rows = []
-    for identity in identities:
+    for identity in named_gpus(view, only) if only else identities:
         runs = tuple(by_gpu.get(identity.uuid, ()))
-        if only and not _wanted(identity, runs, only):
-            continue
         sample = samples.get(identity.uuid)
         holding = view.holdings.get(identity.uuid)
         others = _others(view, sample, pairings.get(identity.uuid, []), members, holding)
@@ -177,16 +176,6 @@ def build_board(view: View, letters: Letters, only: tuple[str, ...] = ()) -> Boa
     known = [row for row in rows if not row.identity.mig_enabled]
     free = sum(row.free for row in known) if snapshot and snapshot.gpus else None
     return Board(view, tuple(rows), given, free, {row.uuid: row for row in rows})
-
-
-def _wanted(identity: GpuIdentity, runs: tuple[Run, ...], only: tuple[str, ...]) -> bool:
-    names = {str(identity.index), identity.uuid}
-    return any(
-        item in names
-        or (item == "mine" and any(run.mine for run in runs))
-        or (len(item) > 7 and identity.uuid.startswith(item))
-        for item in only
-    )
 
 
 def _label(identity: GpuIdentity, indexes: dict[str, int]) -> str:
