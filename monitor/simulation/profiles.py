@@ -155,7 +155,27 @@ def _shared_runs() -> tuple[RunPlan, ...]:
         rank_cpu_ratio=0.0,
         rank_rss_bytes=4 * GIB,
     )
-    sweep = tuple(
+    deepspeed = replace(
+        _LLAMA,
+        name="erin-dpo",
+        argv=_argv("python dpo.py --deepspeed zero2.json --run_name erin-dpo --output_dir out/dpo"),
+        launcher=_argv("deepspeed --num_gpus 1 dpo.py --run_name erin-dpo"),
+        user="erin",
+        gpus=(6,),
+        workers=1,
+        cwd="/home/erin/dpo",
+        readable=False,
+        total=6_000,
+        starts_s=-9_000.0,
+        evaluate_every=0,
+        save_every=500,
+    )
+    return (_DEMO, server, notebook, *_vit_sweep(), deepspeed, *_queue(gpu=7))
+
+
+def _vit_sweep() -> tuple[RunPlan, ...]:
+    """Eight learning rates of one user, four on a GPU."""
+    return tuple(
         RunPlan(
             name=f"vit sweep lr={rate}",
             argv=_argv(f"python train_vit.py optim.lr={rate} model=vit_b16 trainer.max_steps=12000"),
@@ -183,22 +203,6 @@ def _shared_runs() -> tuple[RunPlan, ...]:
         )
         for number, rate in enumerate(("1e-3", "5e-4", "3e-4", "1e-4", "5e-5", "3e-5", "1e-5", "5e-6"))
     )
-    deepspeed = replace(
-        _LLAMA,
-        name="erin-dpo",
-        argv=_argv("python dpo.py --deepspeed zero2.json --run_name erin-dpo --output_dir out/dpo"),
-        launcher=_argv("deepspeed --num_gpus 1 dpo.py --run_name erin-dpo"),
-        user="erin",
-        gpus=(6,),
-        workers=1,
-        cwd="/home/erin/dpo",
-        readable=False,
-        total=6_000,
-        starts_s=-9_000.0,
-        evaluate_every=0,
-        save_every=500,
-    )
-    return (_DEMO, server, notebook, *sweep, deepspeed, *_queue(gpu=7))
 
 
 def _queue(gpu: int) -> tuple[RunPlan, ...]:

@@ -41,6 +41,8 @@ def test_sources_keep_the_rules(path: Path) -> None:
     assert path.stem not in NOTHING_IN_PARTICULAR
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500, "more than one thing in one file?"
     for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert (node.end_lineno or 0) - node.lineno < 60, f"{node.name} does more than one thing?"
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module]
