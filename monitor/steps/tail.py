@@ -74,7 +74,6 @@ class Follower:
         self._splitter = LineSplitter()
         self._file: tuple[int, int] | None = None
         self._position = 0
-        self._modified_ns = -1
         self.from_start = False
         """True while every byte of the file was read."""
 

@@ -1,4 +1,4 @@
-"""Every setting there is: its default, its bounds and what it does, as data."""
+"""Every setting there is: its default and its bounds, as data. What each does is told in docs/settings.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ class Setting:
 
     name: str
     default: SettingValue
-    help: str
     accept: Callable[[object], SettingValue]
     """The value to use. Raises ValueError or TypeError with what is wrong, as the end of a sentence."""
 
@@ -59,15 +58,10 @@ def _one_of(*names: str) -> Callable[[object], SettingValue]:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("theme", None, "name of a theme; left out, the dark or light default", _name),
-    Setting("interval", 1.0, "seconds between two looks", interval_s),
-    Setting(
-        "window",
-        None,
-        "time window of the histories; left out, a minute at first and then five",
-        _one_of(*(window.words for window in WINDOWS)),
-    ),
-    Setting("sort", None, "order of the runs; left out, own ones first", _one_of(*SORTS)),
-    Setting("mouse", True, "whether the mouse selects and scrolls; false leaves it to the terminal", _flag),
-    Setting("ascii", None, "true draws with ASCII only, false never; left out, the locale decides", _flag),
+    Setting("theme", None, _name),
+    Setting("interval", 1.0, interval_s),
+    Setting("window", None, _one_of(*(window.words for window in WINDOWS))),
+    Setting("sort", None, _one_of(*SORTS)),
+    Setting("mouse", True, _flag),
+    Setting("ascii", None, _flag),
 )
