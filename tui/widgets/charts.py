@@ -14,6 +14,7 @@ from tui.widgets.board import Board
 from tui.widgets.detail import side_by_side
 from tui.widgets.ink import Line, Pen, width_of
 from tui.widgets.looking import Looking
+from tui.widgets.past import past
 from tui.widgets.scale import Scale, full_scale, number_scale, pace_scale
 
 MARGIN = 10
@@ -91,7 +92,7 @@ def paint_plots(
 
 def _paint_plot(board: Board, plot: Plot, looking: Looking, width: int, height: int) -> list[Line]:
     window = looking.span
-    series = board.view.history.series(plot.key, window.seconds, max(10, width - MARGIN - 1))
+    series = past(board.view.history, plot.key, window, max(10, width - MARGIN - 1))
     head = Pen().gap(2).put(plot.title, "strong").put(f"  last {window.words}", "label")
     if any(series.marked):
         head.put("  dotted: from its own records", "note")

@@ -10,6 +10,7 @@ from tui.widgets.gpu_figures import THROTTLES, flag, power_words, state_words
 from tui.widgets.gpu_rows import axis
 from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import Looking
+from tui.widgets.past import past
 
 MIN_WIDTH = 90
 MIN_CHART = 3
@@ -79,8 +80,8 @@ def _bar(pen: Pen, ratio: float | None, room: int, style: str) -> None:
 def _charts(row: GpuRow, board: Board, looking: Looking, half: int, height: int, width: int, target: str) -> list[Line]:
     window = looking.span
     history = board.view.history
-    loads = history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), window.seconds, half).values
-    used = history.series(SeriesKey(f"gpu:{row.uuid}", "memory_used_bytes"), window.seconds, half).values
+    loads = past(history, SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), window, half).values
+    used = past(history, SeriesKey(f"gpu:{row.uuid}", "memory_used_bytes"), window, half).values
     total = float(row.total_bytes or 1)
     left, right = chart(loads, height, 0, 1), chart(used, height, 0, total)
     lines = [

@@ -14,6 +14,7 @@ from tui.widgets.gpu_figures import flag, mean, memory_words, outliers, power_wo
 from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, cut, width_of
 from tui.widgets.looking import Looking, Window
+from tui.widgets.past import past
 
 WATCHED_S = 3.0
 """A state that a GPU is in so soon after the beginning was there before."""
@@ -249,7 +250,7 @@ def history_strip(board: Board, rows: Sequence[GpuRow], width: int, window: Wind
     """The utilisation over a window; of several GPUs the mean of at most eight, taken evenly."""
     step = max(1, len(rows) // 8)
     series = [
-        board.view.history.series(SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), window.seconds, width).values
+        past(board.view.history, SeriesKey(f"gpu:{row.uuid}", "gpu_util_ratio"), window, width).values
         for row in rows[::step][:8]
     ]
     if len(series) == 1:
@@ -263,4 +264,4 @@ def memory_strip(board: Board, rows: Sequence[GpuRow], width: int, window: Windo
     if not row.total_bytes or row.identity.unified_memory:
         return " " * width
     key = SeriesKey(f"gpu:{row.uuid}", "memory_used_bytes:max")
-    return strip(board.view.history.series(key, window.seconds, width).values, 0.0, float(row.total_bytes))
+    return strip(past(board.view.history, key, window, width).values, 0.0, float(row.total_bytes))

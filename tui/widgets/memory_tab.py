@@ -11,6 +11,7 @@ from tui.widgets.detail import pieces
 from tui.widgets.header import fold_numbers
 from tui.widgets.ink import Line, Pen, plain
 from tui.widgets.looking import Looking
+from tui.widgets.past import past
 from tui.widgets.scale import full_scale
 
 
@@ -95,7 +96,7 @@ def _history(board: Board, row: GpuRow, looking: Looking, width: int, room: int)
     total = float(row.total_bytes or 0)
     key = SeriesKey(f"gpu:{row.uuid}", "memory_used_bytes:max")
     points = max(10, width - 1 - MARGIN)
-    series = board.view.history.series(key, window.seconds, points)
+    series = past(board.view.history, key, window, points)
     known = series.known
     if not known:
         return [plain("No memory history of this GPU yet.", width, "label", 2)]
@@ -131,7 +132,7 @@ def _host_memory(board: Board, run: Run, looking: Looking, width: int, room: int
     if not total:
         return lines
     points = max(10, width - 1 - MARGIN)
-    series = board.view.history.series(SeriesKey("host", "memory_used_bytes"), window.seconds, points)
+    series = past(board.view.history, SeriesKey("host", "memory_used_bytes"), window, points)
     height = room - len(lines) - 1
     if series.known and height >= 2:
         scale = full_scale(float(total), gib_words)
