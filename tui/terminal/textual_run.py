@@ -1,4 +1,4 @@
-"""The one place that knows Textual's private side: our driver below it, and no traceback on the user's screen."""
+"""Running the Textual app: our driver below it, and no traceback on the user's screen."""
 
 from __future__ import annotations
 
