@@ -11,6 +11,14 @@ from tests.tui.apps import app_of, show
 TICKS = range(100, 108)
 
 
+@pytest.fixture(autouse=True)
+def true_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal that costs most, whatever the tests run in: fewer colours are shorter to say."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
 async def ticks(name: str, size: tuple[int, int]) -> tuple[list[int], int]:
     """Bytes of each tick, and of a tick in which nothing changes."""
     app = app_of()
