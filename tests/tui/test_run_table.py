@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
+from advisor.assessment import Assessment
 from monitor.history.least_free import LeastFree
 from monitor.types.record import Range
 from monitor.types.run import Run
@@ -63,6 +64,24 @@ def test_siblings_of_a_sweep_are_one_line_that_opens() -> None:
     assert len(opened) == 7
     assert "sweep lr=3e-4" in opened[3]
     assert "waits for disk" in opened[3]
+
+
+def test_a_sweep_is_done_when_its_last_run_is_and_that_is_said_only_if_all_are_known() -> None:
+    view = scenes.view_of("eight")
+    sweep = [run for run in view.runs if run.group_id == "sweep"]
+    now_s = view.taken_s or 0.0
+    judged = {
+        run.run_id: Assessment(
+            run_id=run.run_id,
+            remaining_s=Range(low=hours * 3000.0, likely=hours * 3600.0, high=hours * 4000.0),
+            finish_s=Range(low=now_s + hours * 3000, likely=now_s + hours * 3600, high=now_s + hours * 4000),
+        )
+        for hours, run in enumerate(sweep, 2)
+    }
+    known = painted(replace(view, assessments=judged))[2]
+    assert f"{len(sweep) + 1} h 00" in known
+    del judged[sweep[0].run_id]
+    assert " h 00" not in painted(replace(view, assessments=judged))[2]
 
 
 def test_servers_notebooks_and_ended_runs_are_called_that() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from advisor.assessment import Assessment
 from monitor.types.run import Run
 from tui import figures
 from tui.widgets.bars import bar
@@ -283,15 +284,36 @@ def _paint_group(row: RunRow, board: Board, looking: Looking, c: RunColumns, wid
         pen.cell("" if ratio is None else figures.percent(ratio), 5, "text", "right")
     pen.gap(1).cell("", c.pace)
     if c.loss:
-        losses = [value for value in (loss_number(run) for run in runs) if value is not None]
-        pen.gap(1).cell(f"≥ {min(losses):.2g}  " if losses else "–  ", c.loss, "text", "right")
+        pen.gap(1).cell(_least_loss(runs), c.loss, "text", "right")
     _paint_memory(pen, runs, board, c, "text")
-    pen.gap(1 + c.left + 2)
+    last = _last_to_finish(runs, board)
+    remaining, finish = (last.remaining_s, last.finish_s) if last else (None, None)
+    pen.gap(1).cell(left_words(remaining.likely) if remaining else "", c.left, "text", "right")
     text = _group_state(runs, board)
-    if c.state and pen.column + c.finish + 1 + width_of(text) < width:
-        pen.gap(c.finish + 1)
+    words = finish_words(finish, board) if finish else ""
+    if c.state and (words or pen.column + 3 + c.finish + width_of(text) < width):
+        pen.gap(2).cell(words, c.finish, "text").gap(1)
+    else:
+        pen.gap(2)
     pen.put(cut(text, width - pen.column - 1), "label")
     return pen.line(width, back, f"run:{row.key}")
+
+
+def _least_loss(runs: tuple[Run, ...]) -> str:
+    losses = [value for value in (loss_number(run) for run in runs) if value is not None]
+    if not losses:
+        return "–  "
+    least = min(losses)
+    return f"≥ {least:.1g}  " if abs(least) < 0.1 else f"≥ {least:.2g}  "
+
+
+def _last_to_finish(runs: tuple[Run, ...], board: Board) -> Assessment | None:
+    """What is known of the sibling that finishes last: then the sweep is done. Nothing while one of them is unknown."""
+    found = [assessment_of(run, board) for run in runs]
+    known = [one for one in found if one is not None and one.finish_s is not None]
+    if not known or len(known) < len(found):
+        return None
+    return max(known, key=lambda one: one.finish_s.likely if one.finish_s else 0.0)
 
 
 def _paint_memory(pen: Pen, runs: tuple[Run, ...], board: Board, c: RunColumns, ink: str) -> None:
