@@ -284,6 +284,13 @@ async def test_an_unknown_theme_is_said_and_replaced() -> None:
         assert app.theme == "traintop-dark"
 
 
+async def test_our_themes_are_known_by_their_short_names() -> None:
+    app = app_of(theme="light")
+    async with app.run_test(size=(120, 40)):
+        assert app.theme == "traintop-light"
+        assert not any("theme" in notice for notice in app.notices)
+
+
 async def test_q_quits_at_once_and_lets_go_of_the_source() -> None:
     app = app_of()
     async with app.run_test(size=(120, 40)) as pilot:

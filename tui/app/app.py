@@ -81,9 +81,12 @@ class TraintopApp(App[None]):
         self.notices: list[str] = [clean(one, 400) for one in (*self.options.notices, *self._loaded.problems)]
         self._own_themes = [theme.name for theme in self._loaded.themes]
         chosen = self.options.theme
+        if f"traintop-{chosen}" in self.available_themes:
+            chosen = f"traintop-{chosen}"  # "light" is enough
         fallback = default_theme(light=self.options.light, colors=self.options.colors, no_color=self.options.no_color)
         if chosen and chosen not in self.available_themes:
-            self.notices.append(f"There is no theme {chosen!r}; {fallback} is used.")
+            there = ", ".join(name.removeprefix("traintop-") for name in self._own_themes)
+            self.notices.append(f"There is no theme {chosen!r}; there are {there}. {fallback} is used.")
             chosen = ""
         self.theme = chosen or fallback
         self.source = source

@@ -76,7 +76,7 @@ def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
 )
 @source_options
 @click.option("--interval", type=Interval(), help="Seconds between two looks, 0.25 to 3600.")
-@click.option("--theme", metavar="NAME", help="Colours; a name from the themes folder or your own.")
+@click.option("--theme", metavar="NAME", help="Colours: dark, light, contrast, ansi or one of your own.")
 @click.option("--gpus", type=GpuList(), help="Only these: indices or UUIDs, or `mine`.")
 @click.option("--allow-signals", is_flag=True, help="Let keys send signals to your own processes, after a question.")
 @arguments_option
