@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -112,13 +113,24 @@ def as_svg(screen: pyte.Screen, title: str) -> str:
         return console.export_svg(title=title, theme=COLOURS, code_format=FRAME, unique_id=f"traintop-{title}")
 
 
+def alone() -> list[str]:
+    """What hides this machine's own runs from a picture, where the system allows it; else nothing."""
+    prefix = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    prefix += [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    try:
+        works = subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        works = False
+    return prefix if works else []
+
+
 def take(picture: Picture, directory: Path) -> Path:
     """Run the command, type the keys and write the picture."""
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, **TERMINAL, "HOME": home}
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NO_COLOR"):
             environment.pop(name, None)
-        command = [sys.executable, str(CHECKOUT / "traintop" / "__main__.py"), *picture.arguments]
+        command = [*alone(), sys.executable, str(CHECKOUT / "traintop" / "__main__.py"), *picture.arguments]
         with TerminalSession(command, environment, picture.columns, picture.rows) as session:
             session.pump(picture.seconds)
             if picture.keys:
