@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.clean import clean
 from monitor.processes.containers import container_of
 from monitor.processes.oom_kills import oom_kill_file, oom_kills
 
@@ -67,8 +68,9 @@ def test_plain_sessions_are_in_no_container(text: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_no_text_raises(text: str) -> None:
-    container_of(text)
+def test_any_text_gives_clean_names_or_none(text: str) -> None:
+    found = container_of(text)
+    assert found is None or clean(found.container_id) == found.container_id
 
 
 @pytest.mark.parametrize(

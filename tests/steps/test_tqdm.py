@@ -172,5 +172,7 @@ def test_the_same_state_twice_is_one_reading() -> None:
 
 
 @given(st.text(alphabet="[]/|<%:,.0123456789 its?kMday\r\n", max_size=200))
-def test_no_text_raises(text: str) -> None:
-    events_of(text)
+def test_whatever_looks_like_a_bar_gives_counts_that_can_be(text: str) -> None:
+    for event in events_of(text):
+        assert event.step is None or event.step >= 0
+        assert event.seconds_per_step is None or event.seconds_per_step > 0
