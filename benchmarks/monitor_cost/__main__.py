@@ -6,11 +6,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from tests.fake_nvml.build_stub import build
-
 from benchmarks.monitor_cost.contender import contenders
 from benchmarks.monitor_cost.measurement import Measurement, measure
 from benchmarks.monitor_cost.scenario import MIB, SCENARIOS, Scenario, processes
+from tests.fake_nvml.build_stub import build
 
 ROWS = (
     ("first figures (s)", "first_figures_s", "{:.2f}"),
