@@ -28,12 +28,12 @@ def contenders() -> list[Contender]:
         Contender(
             "traintop",
             (sys.executable, str(checkout / "traintop" / "__main__.py")),
-            r"\d+\.\d/\d+\.\d",
-            r"(?s)\d+\.\d/\d+\.\d.*(quit|\? help|/ y \? q)",
+            r"\d+\.\d/\d+\.\d|\d+% +\d+° +\d+\.\d",
+            r"↑↓ select",
         )
     ]
     for name, arguments, first, full in (
-        ("nvitop", ("-m", "full"), r"\d+(\.\d+)?[MG]iB */ *\d", r"AVG GPU UTL"),
+        ("nvitop", ("-m", "full"), r"\d+(\.\d+)?[MG]iB */ *\d", r"Driver Version"),
         ("gpustat", ("-i", "1"), r"\d+ */ *\d+ MB", r"\d+ */ *\d+ MB"),
     ):
         path = shutil.which(name, path=f"{beside}") or shutil.which(name)
