@@ -28,7 +28,8 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def environment(stub: Path, home: Path, **settings: object) -> dict[str, str]:
     fake = {f"FAKE_NVML_{name}": str(value) for name, value in settings.items()}
-    return {**os.environ, "LD_LIBRARY_PATH": str(stub), "HOME": str(home), "XDG_STATE_HOME": "", **fake}
+    own = {"LD_LIBRARY_PATH": str(stub), "HOME": str(home), "XDG_STATE_HOME": "", "TERM": "xterm-256color"}
+    return {**os.environ, **own, **fake}  # whatever terminal the tests themselves run in
 
 
 def test_eight_gpus(stub: Path, tmp_path: Path) -> None:
