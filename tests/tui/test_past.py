@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from monitor.history.history import History
 from monitor.history.series import SeriesKey
+from monitor.types.gpu import GpuSample
+from monitor.types.messages import Snapshot
 from tests.tui.scenes import view_of
-from tui.widgets.looking import Window
+from tui.widgets.looking import JUST_BEGUN, WINDOWS, Window
 from tui.widgets.past import LEAST_PERIOD_S, past
 
 
@@ -22,6 +26,17 @@ def test_every_column_has_a_value_and_short_windows_share_periods() -> None:
     whole = history.series(key, 60, int(60 / LEAST_PERIOD_S))
     assert list(dict.fromkeys(drawn.values)) == list(dict.fromkeys(whole.values))
     assert (drawn.start_s, drawn.end_s) == (whole.start_s, whole.end_s)
+
+
+@pytest.mark.parametrize("window", [*JUST_BEGUN, *WINDOWS], ids=lambda window: window.words)
+def test_now_is_never_a_hole_in_a_short_window(window: Window) -> None:
+    history = History()
+    key = SeriesKey("gpu:GPU-1", "gpu_util_ratio")
+    for second in range(45):
+        gpu = GpuSample(uuid="GPU-1", gpu_util_ratio=0.5)
+        history.update(Snapshot(taken_s=1e9 + second + 0.3, boot_s=1000.3 + second, gpus=(gpu,)))
+        drawn = past(history, key, window, 60)
+        assert window.seconds > 60 or drawn.values[-1] is not None
 
 
 def test_long_windows_have_a_period_a_column() -> None:

@@ -14,7 +14,9 @@ LEAST_PERIOD_S = 2.0
 
 def past(history: History, key: SeriesKey, window: Window, columns: int) -> Series:
     """A figure over the window, with a value for each of `columns`; in short windows several columns share a period."""
-    periods = max(1, min(columns, int(window.seconds / LEAST_PERIOD_S)))
+    # Of whole seconds, as samples come: a period of 2.1 s would now and then begin without one, a hole at "now".
+    least_s = LEAST_PERIOD_S if window.seconds % LEAST_PERIOD_S == 0 else 1.0
+    periods = max(1, min(columns, int(window.seconds / least_s)))
     series = history.series(key, window.seconds, periods)
     if periods == columns:
         return series
