@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from monitor.newest import put_newest
+from monitor.types.documents import ProcessDocuments
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
-from monitor.types.messages import Bye, Facts, Fault, Hello, Message, Snapshot, Text
+from monitor.types.messages import Bye, Documents, Facts, Fault, Hello, Message, Snapshot, Text
 
 MAX_FAULTS = 64
 MAX_PROCESSES = 8192
@@ -19,6 +20,7 @@ class NodeState:
         self.hello: Hello | None = None
         self.snapshot: Snapshot | None = None
         self.facts: dict[ProcessIdentity, ProcessFacts] = {}
+        self.documents: dict[ProcessIdentity, ProcessDocuments] = {}
         self.texts: dict[ProcessIdentity, Text] = {}
         self.bye: Bye | None = None
         self._faults: dict[str, Fault] = {}
@@ -41,6 +43,9 @@ class NodeState:
                 self._faults.pop(message.key, None)
             else:
                 put_newest(self._faults, message.key, message, MAX_FAULTS)
+        elif isinstance(message, Documents):
+            for beside in message.processes:
+                put_newest(self.documents, beside.process, beside, MAX_PROCESSES)
         else:
             self.bye = message
 

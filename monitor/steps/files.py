@@ -17,6 +17,7 @@ from monitor.steps.source import Refusal, Written
 from monitor.steps.tail import Follower, NotAFileError, Polled, open_text
 from monitor.steps.tee import tee_files
 from monitor.steps.thinning import thin
+from monitor.types.documents import Setting
 from monitor.types.facts import OpenFile, ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.steps import StepEvent
@@ -69,6 +70,7 @@ class OpenFilesWay:
     name = "open_files"
     needs = "A process of the same user (or root) that writes to a regular file, or through tee into one."
     cost = "Reads what was appended: microseconds a tick. The run does not notice."
+    asks_first = False
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -106,6 +108,13 @@ class OpenFilesWay:
             if identity == process and f.changed_s > 0
         ]
         return sorted(texts, key=lambda text: text.changed_s)
+
+    def settings(self) -> dict[ProcessIdentity, tuple[Setting, ...]]:
+        """None: what files say of a run's set-up is read as documents."""
+        return {}
+
+    def allow(self, process: ProcessIdentity) -> None:
+        """Needs no leave."""
 
     def refusals(self) -> tuple[Refusal, ...]:
         """Files that are there but cannot be read."""

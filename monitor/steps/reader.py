@@ -9,6 +9,7 @@ from monitor.clock import Clock
 from monitor.sources import TailReading
 from monitor.steps.registry import WAYS
 from monitor.steps.source import Refusal
+from monitor.types.documents import Setting
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.steps import StepEvent
@@ -50,6 +51,23 @@ class StepReader:
         """What could not be read in the latest look, and why."""
         with self._lock:
             return self._refused()
+
+    def settings(self) -> dict[ProcessIdentity, tuple[Setting, ...]]:
+        """What the ways learnt of how runs were set up, in the order of the ways."""
+        with self._lock:
+            found: dict[ProcessIdentity, tuple[Setting, ...]] = {}
+            for way in self._ways:
+                for process, settings in way.settings().items():
+                    found[process] = found.get(process, ()) + settings
+        return found
+
+    def allow(self, process: ProcessIdentity, source: str) -> bool:
+        """Take the user's leave for one way and one process; false where there is no such way that asks."""
+        with self._lock:
+            asked = [way for way in self._ways if way.asks_first and way.name == source]
+            for way in asked:
+                way.allow(process)
+        return bool(asked)
 
     def ways(self) -> tuple[tuple[str, str, str], ...]:
         """Name, needs and cost of every way in."""

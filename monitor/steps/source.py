@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from monitor.steps.lines import TextRing
+from monitor.types.documents import Setting
 from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 from monitor.types.record import Record
@@ -37,6 +38,8 @@ class Way(Protocol):
     """What has to be so for it to work, as a sentence."""
     cost: str
     """What it costs the run and us, as a sentence. No way stops a process."""
+    asks_first: bool
+    """Whether it is used only for processes that `allow` named."""
 
     def read(self, facts: tuple[ProcessFacts, ...], until_boot_s: float) -> list[StepEvent]:
         """What is new for these processes; work left at `until_boot_s` is done first in the next look."""
@@ -46,3 +49,9 @@ class Way(Protocol):
 
     def refusals(self) -> tuple[Refusal, ...]:
         """What could not be read in the latest look."""
+
+    def settings(self) -> dict[ProcessIdentity, tuple[Setting, ...]]:
+        """What this way learnt of how runs were set up; empty for most."""
+
+    def allow(self, process: ProcessIdentity) -> None:
+        """The user allows this way for one process; nothing happens in ways that need no leave."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.types.documents import ProcessDocuments
 from monitor.types.facts import ProcessFacts
 from monitor.types.gpu import GpuIdentity, GpuLink, GpuSample
 from monitor.types.identity import ProcessIdentity
@@ -90,6 +91,12 @@ class Facts(Stamped, tag="facts", frozen=True, kw_only=True):
     processes: tuple[ProcessFacts, ...] = ()
 
 
+class Documents(Stamped, tag="documents", frozen=True, kw_only=True):
+    """What lies beside processes, sent when it changes; each process named replaces what was known of it."""
+
+    processes: tuple[ProcessDocuments, ...] = ()
+
+
 class Text(Stamped, tag="text", frozen=True, kw_only=True):
     """A cleaned log tail that was asked for, at most 64 KiB."""
 
@@ -119,4 +126,4 @@ class Bye(Stamped, tag="bye", frozen=True, kw_only=True):
     exit_status: int = 0
 
 
-Message = Hello | Snapshot | Facts | Text | Fault | Bye
+Message = Hello | Snapshot | Facts | Documents | Text | Fault | Bye

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from monitor.types.documents import Setting
 from monitor.types.identity import ProcessIdentity
 from monitor.types.record import Missing, Record
-from monitor.types.steps import Phase, StepUnit, StepValue
+from monitor.types.steps import Phase, ProgressPoint, StepUnit, StepValue
 
 RunKind = Literal["training", "serving", "notebook", "other"]
 
@@ -98,6 +99,21 @@ class Run(Record, frozen=True, kw_only=True):
     phase: Phase = "starting"
     phase_since_s: float | None = None
     waits_for_disk: bool = False
+    waits_for: str = ""
+    """What a stalled run waits for, where that is known: input, disk, network, collective, stopped, swap."""
+    progress: tuple[ProgressPoint, ...] = ()
+    """Points of the counter that is used, new since the snapshot before; all of them (thinned) when it is another."""
+    progress_key: str = ""
+    """Changes when another counter is used or the one used began anew (restart, resume)."""
+    settings: tuple[Setting, ...] = ()
+    """What the run was given, as far as it was read; of several of one name the one that wins comes first."""
+    resume_flag: str = ""
+    """How the program that runs spells "go on from this checkpoint"; empty where it is not known."""
+    job_limit_s: float | None = None
+    """Wall clock at which the scheduler ends the job."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of these figures, a sentence each."""
+    confidence: float = 0.0
     last_step_s: float | None = None
     """Wall clock at which the step last changed."""
     values: tuple[StepValue, ...] = ()

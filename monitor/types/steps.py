@@ -64,3 +64,16 @@ class StepEvent(Record, frozen=True, kw_only=True):
     """0 to 1: how sure the reader is that this counter is the training's."""
     evidence: str = ""
     """The line itself, cleaned and cut."""
+
+
+class ProgressPoint(Record, frozen=True, kw_only=True):
+    """One point of the counter that is used, for the finish time. Points of one counter rise in time and in step."""
+
+    time_s: float
+    """By the clock named in `clock`; only differences mean something."""
+    step: float
+    clock: Literal["text", "elapsed", "watched", "printed"] = "watched"
+    resolution_s: float = 0.0
+    """How coarse that clock is."""
+    stalled: Phase | None = None
+    """evaluating, saving, generating: what is known to have lain between the point before and this one."""
