@@ -6,6 +6,10 @@ from collections.abc import Callable
 
 from monitor.clock import Clock
 from monitor.steps.files import OpenFilesWay
+from monitor.steps.probe_way import ProbeWay
 from monitor.steps.source import Way
 
-WAYS: tuple[Callable[[Clock], Way], ...] = (OpenFilesWay,)
+WAYS: tuple[Callable[[Clock], Way], ...] = (
+    ProbeWay,
+    OpenFilesWay,
+)

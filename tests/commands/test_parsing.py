@@ -161,13 +161,14 @@ def test_origins_exclude_each_other() -> None:
 def test_once_as_a_flag_is_the_command() -> None:
     assert as_subcommand(["--once", "--json"]) == ("once", "--json")
     assert as_subcommand(["--demo"]) == ("--demo",)
+    assert as_subcommand(["run", "--", "x", "--once"]) == ("run", "--", "x", "--once"), "what follows is the command's"
 
 
 @pytest.mark.parametrize("name", [name for name, _, _ in COMMANDS])
 def test_every_command_has_help_and_the_log_option(name: str) -> None:
     found = CliRunner().invoke(traintop, [name, "--help"], obj=early_module.EarlyAgent())
     assert found.exit_code == 0
-    if name != "agent":  # it has no screen and no figures of its own; whoever reads it logs
+    if name not in ("agent", "run"):  # neither has figures of its own: whoever reads the agent logs
         assert "--log FILE" in found.output
 
 
@@ -175,7 +176,7 @@ def test_help_lists_only_what_exists() -> None:
     found = CliRunner().invoke(traintop, ["--help"])
     assert found.exit_code == 0
     assert "Exit status: 0 fine" in found.output
-    for later in ("plan", "oom", "advise", "wait", "run "):
+    for later in ("plan", "oom", "advise", "wait"):
         assert f"\n  {later}" not in found.output
 
 

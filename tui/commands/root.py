@@ -13,6 +13,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("once", "tui.commands.once", "One look at GPUs and runs, as text, JSON or CSV."),
     ("free", "tui.commands.free", "Which GPUs are free, and who holds the others."),
     ("attach", "tui.commands.attach", "What can be read of one process: its step, rate and time left."),
+    ("run", "tui.commands.run_command", "Start a command with a probe in it, so that its steps are counted exactly."),
     ("log", "tui.commands.log", "The same from log files alone."),
     ("record", "tui.commands.record", "Write what is seen to a file, to be replayed."),
     ("doctor", "tui.commands.doctor", "What works on this machine, what does not, and why."),

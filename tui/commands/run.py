@@ -36,7 +36,8 @@ def run(argv: Sequence[str], early: EarlyAgent) -> int:
 
 def as_subcommand(argv: Sequence[str]) -> tuple[str, ...]:
     """`traintop --once …` is `traintop once …`."""
-    return ("once", *(word for word in argv if word != "--once")) if "--once" in argv else tuple(argv)
+    asked = "--once" in argv and argv[:1] != ("run",)  # what follows `run` is the command's
+    return ("once", *(word for word in argv if word != "--once")) if asked else tuple(argv)
 
 
 def refuse(argv: Sequence[str], sentence: str) -> int:
