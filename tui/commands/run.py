@@ -36,7 +36,7 @@ def run(argv: Sequence[str], early: EarlyAgent) -> int:
 
 def as_subcommand(argv: Sequence[str]) -> tuple[str, ...]:
     """`traintop --once …` is `traintop once …`."""
-    asked = "--once" in argv and argv[:1] != ("run",)  # what follows `run` is the command's
+    asked = "--once" in argv and argv[0] != "run"  # what follows `run` is the command's
     return ("once", *(word for word in argv if word != "--once")) if asked else tuple(argv)
 
 

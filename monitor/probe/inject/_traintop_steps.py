@@ -45,11 +45,12 @@ _lock = RLock()
 class Counter:
     """One optimizer (or engine) and its count. One that is gone hands its count on to its like."""
 
-    __slots__ = ("count", "groups", "kind", "name", "nested", "params", "ref", "resumed_at", "scaled", "series")
+    __slots__ = ("count", "groups", "kind", "lr", "name", "nested", "params", "ref", "resumed_at", "scaled", "series")
 
     def __init__(self, ref: weakref.ref[Any], name: str, kind: str, params: int, series: int) -> None:
         self.ref, self.name, self.kind, self.params, self.series = ref, name, kind, params, series
         self.count = self.nested = self.resumed_at = self.groups = 0
+        self.lr: float | None = None
         self.scaled = False
 
     def rank(self) -> tuple[bool, bool, int, int]:
@@ -324,20 +325,20 @@ def _host_number(value: Any) -> float | None:
 
 
 def _shown(counter: Counter) -> dict[str, object]:
-    lr = None
     optimizer = counter.ref()
     try:
         if optimizer is not None and counter.kind == "optimizer":
             lr = _host_number(optimizer.param_groups[0].get("lr"))
+            counter.lr = lr if lr is not None and lr - lr == 0 else None  # no JSON has a nan
     except Exception:
-        lr = None
+        counter.lr = None
     return {
         "name": counter.name[:80],
         "kind": counter.kind,
         "params": counter.params,
         "count": counter.count,
         "nested": counter.nested,
-        "lr": lr if lr is not None and lr - lr == 0 else None,
+        "lr": counter.lr,
         "scaled": counter.scaled,
         "series": counter.series,
     }
