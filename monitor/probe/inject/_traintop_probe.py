@@ -108,17 +108,26 @@ def _hook_modules(module: Any) -> None:
     module.register_module_module_registration_hook(registered)
 
 
-def _wrap(owner: Any, name: str, after: Callable[[tuple[Any, ...], Any], None]) -> None:
-    """Have `after(arguments, result)` called after a function or method of theirs."""
+def _wrap(
+    owner: Any,
+    name: str,
+    after: Callable[[tuple[Any, ...], Any, Any], None],
+    before: Callable[[tuple[Any, ...]], Any] = lambda _args: None,
+) -> None:
+    """Have `after(arguments, result, what `before(arguments)` said)` called with a function or method of theirs."""
     from functools import wraps
 
     theirs = getattr(owner, name)
 
     @wraps(theirs)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        try:
+            said = before(args)
+        except Exception:
+            said = None
         result = theirs(*args, **kwargs)
         try:
-            after(args, result)
+            after(args, result, said)
         except Exception:
             return result
         return result
@@ -130,32 +139,40 @@ def _hook_deepspeed(module: Any) -> None:
     """Its ZeRO optimizers step once a parameter group; the engine itself knows its steps, overflows apart."""
     count_for = _steps().count_for
 
-    seen: dict[int, int] = {}
+    def made(engine: Any) -> int:
+        return int(engine.global_steps) - int(getattr(engine, "skipped_steps", 0))
 
-    def after(args: tuple[Any, ...], _result: Any) -> None:
+    def after(args: tuple[Any, ...], _result: Any, before: Any) -> None:
         engine = args[0]
-        made = int(engine.global_steps) - int(getattr(engine, "skipped_steps", 0))
-        by = made - seen.get(id(engine), made - 1)
-        seen[id(engine)] = made
-        count_for(engine, type(engine).__name__, by, lambda: sum(int(p.numel()) for p in engine.module.parameters()))
+        if before is not None:
+            parameters = engine.module.parameters
+            name, by = type(engine).__name__, made(engine) - before
+            count_for(engine, name, by, lambda: sum(int(p.numel()) for p in parameters()), before)
 
-    _wrap(module.DeepSpeedEngine, "step", after)
+    engine = module.DeepSpeedEngine
+    # The pipeline engine has no `step`; both make their steps here.
+    name = "_take_model_step" if hasattr(engine, "_take_model_step") else "step"
+    _wrap(engine, name, after, lambda args: made(args[0]))
 
 
 def _hook_keras(module: Any) -> None:
     """Its optimizers are its own; the end of a batch is told to callbacks by every backend, outside compiled code."""
     count_for = _steps().count_for
-
     begun: dict[int, int] = {}
+    batches: dict[int, int] = {}
 
-    def begins(args: tuple[Any, ...], _result: Any) -> None:
+    def begins(args: tuple[Any, ...], _result: Any, _said: Any) -> None:
         begun[id(args[0])] = int(args[1])
 
-    def ends(args: tuple[Any, ...], _result: Any) -> None:
+    def ends(args: tuple[Any, ...], _result: Any, _said: Any) -> None:
         end = int(args[1])
-        by = end - begun.pop(id(args[0]), end) + 1  # several where `steps_per_execution` is set
         model = args[0]._model
-        count_for(model, type(model.optimizer).__name__, by, model.count_params)
+        optimizer = model.optimizer
+        before = batches.get(id(optimizer), 0)
+        # A call ends several batches where `steps_per_execution` is set.
+        batches[id(optimizer)] = now = before + end - begun.pop(id(args[0]), end) + 1
+        every = int(getattr(optimizer, "gradient_accumulation_steps", None) or 1)
+        count_for(optimizer, type(optimizer).__name__, now // every - before // every, model.count_params)
 
     _wrap(module.CallbackList, "on_train_batch_begin", begins)
     _wrap(module.CallbackList, "on_train_batch_end", ends)
@@ -164,10 +181,11 @@ def _hook_keras(module: Any) -> None:
 def _hook_megatron(module: Any) -> None:
     """Where the optimizer is replayed from a CUDA graph no hook of torch is called; its own step function always is."""
     count_for = _steps().count_for
+    theirs = module.train_step
 
-    def after(_args: tuple[Any, ...], result: Any) -> None:
+    def after(_args: tuple[Any, ...], result: Any, _said: Any) -> None:
         skipped = isinstance(result, tuple) and len(result) > 1 and bool(result[1])
-        count_for(module.train_step, "Megatron train_step", 0 if skipped else 1, lambda: 0)
+        count_for(theirs, "Megatron train_step", 0 if skipped else 1, lambda: 0)
 
     _wrap(module, "train_step", after)
 

@@ -271,14 +271,17 @@ before_step._torchdynamo_disable = True  # type: ignore[attr-defined]
 after_step._torchdynamo_disable = True  # type: ignore[attr-defined]
 
 
-def count_for(owner: Any, name: str, by: int, params: Callable[[], int]) -> None:
+def count_for(owner: Any, name: str, by: int, params: Callable[[], int], resumed_at: int = 0) -> None:
     """Count for an engine that knows its own steps."""
     if by <= 0:
         return
     now_ns = monotonic_ns()
     with _lock:
         probe = _current()
-        probe.count(probe.counter_of(owner, "engine", name, params), by, now_ns)
+        counter = probe.counter_of(owner, "engine", name, params)
+        if not counter.count:
+            counter.resumed_at = max(0, resumed_at)
+        probe.count(counter, by, now_ns)
 
 
 def _within_another(frame: Any) -> bool:
