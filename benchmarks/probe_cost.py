@@ -62,7 +62,8 @@ def told(what: str, unit: str, without: Sequence[float], with_it: Sequence[float
     """One line of the report."""
     bare, probed = median(without), median(with_it)
     spread = max(without) - min(without)
-    return f"{what}: {bare:.2f} {unit} without, {probed:.2f} {unit} with ({probed - bare:+.2f}; bare runs differ by {spread:.2f})"
+    difference = f"{probed - bare:+.2f}; bare runs differ by {spread:.2f}"
+    return f"{what}: {bare:.2f} {unit} without, {probed:.2f} {unit} with ({difference})"
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ class ProbeFileError(Exception):
 
 
 class ProbeAbsentError(ProbeFileError):
-    """There is no such file."""
+    """There is no file of this process: none at all, or one that an earlier process of that pid left."""
 
 
 class OptimizerCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,8 +108,8 @@ def read_probe(path: str, process: ProcessIdentity, uid: int, namespace_pid: int
     `namespace_pid` is the pid that the process itself knows, where that is another one.
 
     Raises:
-        ProbeAbsentError: there is no file.
-        ProbeFileError: it is no probe's, of another user or process, being written, or damaged.
+        ProbeAbsentError: there is no file of this process.
+        ProbeFileError: it is no probe's, of another user, being written, or damaged.
     """
     head, pages = _pages(path, uid)
     magic, layout, size, pid, start_ticks = head
@@ -118,7 +118,7 @@ def read_probe(path: str, process: ProcessIdentity, uid: int, namespace_pid: int
     if layout != LAYOUT or size != SIZE_BYTES:
         raise ProbeFileError("it was written by another version of the probe")
     if pid != (namespace_pid or process.pid) or start_ticks != process.start_ticks:
-        raise ProbeFileError("it belongs to an earlier process")
+        raise ProbeAbsentError("it belongs to an earlier process")
     for before, after in pairwise(pages):
         steps = _STEPS.unpack_from(after, STEPS_AT)
         if steps[0] == steps[-1] == _STEPS.unpack_from(before, STEPS_AT)[0]:

@@ -155,12 +155,27 @@ def test_why_nothing_is_seen(bench: Bench, changed: dict[str, Any], words: str) 
 def test_an_earlier_process_of_that_pid_is_not_taken_for_this_one(bench: Bench) -> None:
     bench.write(30, 990, ticks=4)
     assert bench.look() == []
-    assert "earlier process" in bench.way.refusals()[0].sentence
+    assert "no optimizer of PyTorch has stepped" in bench.way.refusals()[0].sentence
 
 
-def test_without_the_mark_it_looks_and_says_nothing(bench: Bench) -> None:
+def test_without_the_mark_it_looks_now_and_then_and_says_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.folder / "traintop").mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(bench.folder))
+    bench.folder /= "traintop"
     assert bench.look(environment=()) == []
     assert bench.way.refusals() == ()
+    bench.write(30, 990)
+    assert bench.look(environment=()) == []
+    bench.clock.advance(10.0)
+    assert [event.step for event in bench.look(environment=())] == [1, 30]
+
+
+def test_what_was_counted_up_to_the_end_is_still_read(bench: Bench) -> None:
+    bench.write(30, 990)
+    bench.look()
+    bench.write(37, 999)
+    assert [event.step for event in bench.way.read((), 0.0)] == [37]
+    assert bench.way.read((), 0.0) == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everybody's")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -166,6 +167,58 @@ def test_nobody_else_may_look_into_the_folder(tmp_path: Path) -> None:
     (file,) = (private / "traintop").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
     assert (private / "traintop").stat().st_mode & 0o777 == 0o700
+
+
+CUDA = """
+asked = []
+
+
+def is_initialized():
+    return bool(asked) or asked.append(1)
+
+
+def memory_stats(device):
+    return {
+        "allocated_bytes.all.current": 5,
+        "allocated_bytes.all.peak": 7,
+        "reserved_bytes.all.current": 11,
+        "reserved_bytes.all.peak": 13,
+        "inactive_split_bytes.all.current": 3,
+        "num_alloc_retries": 2,
+        "num_ooms": 1,
+        "num_device_alloc": 99,
+    }
+"""
+ALLOCATOR = """
+import json
+import torch.cuda
+steps = sys.modules['_traintop_steps']
+probe, told = steps._probe, []
+for _ in range(2):
+    probe.next_ns = 0
+    optimizer.step()
+    told.append(probe.allocator)
+print(json.dumps(told))
+"""
+
+
+def test_the_allocator_is_asked_only_once_cuda_runs(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    folder = Path(fake_torch(tmp_path / "fake"))
+    (folder / "torch/cuda.py").write_text(CUDA)
+    done = python(TRAIN + ALLOCATOR, paths=(str(folder),), mark=str(tmp_path))
+    assert done.stderr == ""
+    before, after = json.loads(done.stdout.splitlines()[-1])
+    assert before == {}
+    assert after == {
+        "allocated_bytes": 5,
+        "peak_allocated_bytes": 7,
+        "reserved_bytes": 11,
+        "peak_reserved_bytes": 13,
+        "inactive_split_bytes": 3,
+        "alloc_retries": 2,
+        "ooms": 1,
+    }
 
 
 def test_a_torch_of_another_shape_is_left_alone(tmp_path: Path) -> None:

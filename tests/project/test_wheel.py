@@ -62,6 +62,20 @@ def test_installed_it_runs_beside_folders_that_shadow_its_own(wheel: Path, tmp_p
 
 
 @pytest.mark.slow
+def test_installed_it_starts_runs_with_a_probe_in_them(wheel: Path, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    start = f"import sys; sys.path.append({str(site)!r}); from traintop.__main__ import main; sys.exit(main())"
+    look = "import sys, os; print(sys.modules['_traintop_probe'].__file__, 'monitor' in sys.modules)"
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": ""}
+    argv = [sys.executable, "-c", start, "run", "--", sys.executable, "-c", look]
+    done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    inject = site / "traintop" / "monitor" / "probe" / "inject" / "_traintop_probe.py"
+    assert (done.stdout, done.stderr) == (f"{inject} False\n", "")
+
+
+@pytest.mark.slow
 def test_pip_installs_the_command(wheel: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
     subprocess.run(

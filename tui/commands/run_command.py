@@ -29,7 +29,7 @@ def command(words: tuple[str, ...]) -> int:
 
     traintop becomes the command: same process, same terminal, same exit status. Every Python that it starts counts the
     steps of PyTorch's optimizers and shows them, with the figures of the CUDA allocator, in a small file that only you
-    can read. It changes nothing of the run and costs a microsecond or two a step. Watch it with `traintop` or
+    can read. It changes nothing of the run and costs about three microseconds a step. Watch it with `traintop` or
     `traintop attach PID`. Status 127 when there is no such command, 126 when it cannot be started.
     """
     name = clean(words[0], 200)

@@ -382,7 +382,8 @@ def _allocator(optimizer: Any) -> dict[str, int]:
     if cuda is None or not cuda.is_initialized():
         return {}
     owned = [] if optimizer is None else [p for group in optimizer.param_groups[:1] for p in group["params"][:1]]
-    stats = cuda.memory_stats(owned[0].device.index if owned and owned[0].device.type == "cuda" else None)
+    device = owned[0].device if owned else None
+    stats = cuda.memory_stats(device.index if getattr(device, "type", "") == "cuda" else None)
     names = {
         "allocated_bytes": "allocated_bytes.all.current",
         "peak_allocated_bytes": "allocated_bytes.all.peak",
