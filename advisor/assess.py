@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 from advisor.assessment import Assessment
+from advisor.finish.estimator import FinishEstimator
 from advisor.finish.plain_mean import Pace, Remaining, remaining
+from advisor.finish.plan import plan_of
+from advisor.finish.spread import within
 from monitor.types.messages import Snapshot
 from monitor.types.record import Range
 from monitor.types.run import Run
@@ -27,6 +32,7 @@ class _Kept:
     judged_boot_s: float
     cause: tuple[object, ...]
     """What makes a new judgement due at once."""
+    estimator: FinishEstimator
 
 
 class Assessor:
@@ -65,19 +71,33 @@ def pace_of(run: Run) -> Pace:
 
 
 def _judge(run: Run, snapshot: Snapshot, before: _Kept | None) -> _Kept:
+    estimator = FinishEstimator() if before is None else before.estimator
     if run.kind != "training":
         unknown = Assessment(run_id=run.run_id, unknown_because="this is no training run")
-        return _Kept(unknown, snapshot.boot_s, ("no training",))
-    left = remaining(pace_of(run))
-    cause = (run.total, run.total_source, None if run.ended is None else run.ended.how, left.seconds is None)
+        return _Kept(unknown, snapshot.boot_s, ("no training",), estimator)
+    estimator.take(run.progress_key, run.unit, run.progress)
+    cause = (run.total, run.total_source, None if run.ended is None else run.ended.how)
     if before is not None and before.cause == cause and before.assessment.finish_s is not None:
         if snapshot.boot_s - before.judged_boot_s < REFRESH_S:
-            return _Kept(_moved_on(before.assessment, snapshot.taken_s), before.judged_boot_s, cause)
-        fresh = _assessment(run, left, snapshot.taken_s)
+            return _Kept(_moved_on(before.assessment, snapshot.taken_s), before.judged_boot_s, cause, estimator)
+        fresh = _assessment(run, _left(run, estimator, snapshot), snapshot.taken_s)
         if _close(before.assessment, fresh):
-            return _Kept(_moved_on(before.assessment, snapshot.taken_s), snapshot.boot_s, cause)
-        return _Kept(fresh, snapshot.boot_s, cause)
-    return _Kept(_assessment(run, left, snapshot.taken_s), snapshot.boot_s, cause)
+            return _Kept(_moved_on(before.assessment, snapshot.taken_s), snapshot.boot_s, cause, estimator)
+        return _Kept(fresh, snapshot.boot_s, cause, estimator)
+    left = _left(run, estimator, snapshot)
+    return _Kept(_assessment(run, left, snapshot.taken_s), snapshot.boot_s, cause, estimator)
+
+
+def _left(run: Run, estimator: FinishEstimator, snapshot: Snapshot) -> Remaining:
+    """From the points of the run's counter; by the plain mean of its figures where there are none."""
+    plan = plan_of(run, snapshot.taken_s)
+    if estimator.has_points:
+        return estimator.estimate(plan)
+    left = remaining(pace_of(run))
+    if left.seconds is None:
+        return left
+    chance = None if plan.limit_s is None else within(left.seconds, plan.limit_s)
+    return replace(left, at_most=plan.early_stopping, within_limit_ratio=chance)
 
 
 def _assessment(run: Run, left: Remaining, now_s: float) -> Assessment:
@@ -93,7 +113,14 @@ def _assessment(run: Run, left: Remaining, now_s: float) -> Assessment:
         anchor_s = min(now_s, max(run.last_step_s, now_s - allowed_s))
     finish_s = _shifted(left.seconds, anchor_s, now_s)
     return Assessment(
-        run_id=run.run_id, finish_s=finish_s, remaining_s=_shifted(finish_s, -now_s, 0.0), basis=left.basis
+        run_id=run.run_id,
+        finish_s=finish_s,
+        remaining_s=_shifted(finish_s, -now_s, 0.0),
+        at_most=left.at_most,
+        includes=left.includes,
+        changed_because=left.changed_because,
+        within_limit_ratio=left.within_limit_ratio,
+        basis=left.basis,
     )
 
 
@@ -108,13 +135,7 @@ def _moved_on(assessment: Assessment, now_s: float) -> Assessment:
     finish_s = assessment.finish_s
     if finish_s is None:
         return assessment
-    return Assessment(
-        run_id=assessment.run_id,
-        framework=assessment.framework,
-        finish_s=finish_s,
-        remaining_s=_shifted(finish_s, -now_s, 0.0),
-        basis=assessment.basis,
-    )
+    return msgspec.structs.replace(assessment, remaining_s=_shifted(finish_s, -now_s, 0.0))
 
 
 def _close(old: Assessment, new: Assessment) -> bool:

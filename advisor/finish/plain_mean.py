@@ -57,6 +57,10 @@ class Remaining:
     seconds: Range | None = None
     unknown_because: str = ""
     basis: str = ""
+    at_most: bool = False
+    includes: tuple[str, ...] = ()
+    changed_because: str = ""
+    within_limit_ratio: float | None = None
 
 
 def remaining(pace: Pace) -> Remaining:
@@ -89,10 +93,15 @@ def remaining(pace: Pace) -> Remaining:
 
 
 def _too_early(pace: Pace) -> str:
-    steps, window_s = pace.rate_steps or 0.0, pace.rate_window_s
-    if pace.rate_clock == "source":
-        return "" if steps >= MIN_SOURCE_STEPS else "too few steps with a time so far"
-    window_s = window_s or 0.0
+    steps, window_s = pace.rate_steps or 0.0, pace.rate_window_s or 0.0
+    return too_early(steps, window_s, own_clock=pace.rate_clock == "source")
+
+
+def too_early(steps: float, window_s: float, *, own_clock: bool, stretches: int = MIN_SOURCE_STEPS) -> str:
+    """Why so many steps in so many seconds are too few to judge by; empty where they are enough."""
+    if own_clock:
+        enough = steps >= MIN_SOURCE_STEPS and stretches >= MIN_SOURCE_STEPS
+        return "" if enough else "too few steps with a time so far"
     if steps >= MIN_WATCHED_STEPS and window_s >= MIN_WATCHED_S:
         return ""
     if steps >= SLOW_WATCHED_STEPS and window_s >= SLOW_WATCHED_S:
