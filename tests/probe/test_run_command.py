@@ -75,7 +75,8 @@ def test_what_cannot_be_started_is_said_in_one_sentence(home: dict[str, str], tm
     found = traintop("run", "--", str(plain), env=home)
     assert (found.returncode, found.stderr.count("\n")) == (126, 1)
     plain.write_text("#!/no/such/shell\n")
-    assert traintop("run", "--", str(plain), env=home).returncode == 127
+    found = traintop("run", "--", str(plain), env=home)
+    assert (found.returncode, found.stderr) == (127, f"traintop: The interpreter that {plain} names is not there.\n")
     assert traintop("run", env=home).returncode == 2
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import sys
 import time
@@ -32,11 +31,6 @@ def command(words: tuple[str, ...]) -> int:
     can read. It changes nothing of the run and costs about three microseconds a step. Watch it with `traintop` or
     `traintop attach PID`. Status 127 when there is no such command, 126 when it cannot be started.
     """
-    name = clean(words[0], 200)
-    if shutil.which(words[0]) is None:
-        there = os.path.isfile(words[0]) if os.sep in words[0] else False
-        write_sentence(f"traintop: {name} may not be executed." if there else f"traintop: There is no command {name}.")
-        return EXIT_CANNOT_RUN if there else EXIT_NOT_FOUND
     environment = environment_with_probe(os.environ)
     for sentence in warnings(words, environment):
         write_sentence(f"traintop: {sentence}")
@@ -45,7 +39,7 @@ def command(words: tuple[str, ...]) -> int:
     try:
         _become(words, environment)
     except OSError as error:
-        write_sentence(f"traintop: {name} cannot be started: {clean(error.strerror or 'it is refused', 200)}.")
+        write_sentence(f"traintop: {_why_not(words[0], error)}")
         return EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else EXIT_CANNOT_RUN
     except ValueError:
         write_sentence("traintop: The command line holds a character that no command line can hold.")
@@ -63,6 +57,17 @@ def warnings(words: tuple[str, ...], environment: dict[str, str]) -> list[str]:
     if sys.platform != "linux":
         found.append("The probe works on Linux alone; the run is started without it.")
     return found
+
+
+def _why_not(word: str, error: OSError) -> str:
+    """Why a command cannot be started, as a sentence."""
+    name = clean(word, 200)
+    if isinstance(error, FileNotFoundError):
+        there = os.sep in word and os.path.exists(word)
+        return f"The interpreter that {name} names is not there." if there else f"There is no command {name}."
+    if isinstance(error, PermissionError):
+        return f"{name} may not be executed."
+    return f"{name} cannot be started: {clean(error.strerror or 'it is refused', 200)}."
 
 
 def _become(words: tuple[str, ...], environment: dict[str, str]) -> None:

@@ -382,7 +382,7 @@ def _allocator(optimizer: Any) -> dict[str, int]:
     if cuda is None or not cuda.is_initialized():
         return {}
     owned = [] if optimizer is None else [p for group in optimizer.param_groups[:1] for p in group["params"][:1]]
-    device = owned[0].device if owned else None
+    device: Any = owned[0].device if owned else None
     stats = cuda.memory_stats(device.index if getattr(device, "type", "") == "cuda" else None)
     names = {
         "allocated_bytes": "allocated_bytes.all.current",
