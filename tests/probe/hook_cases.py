@@ -294,6 +294,36 @@ def threads() -> int:
     return 10
 
 
+@case
+def loader_workers() -> int:
+    """Forked before and after the first step; they make none of their own."""
+    net = model()
+    optimizer = torch.optim.AdamW(net.parameters())
+    for _ in range(2):
+        batches: torch.utils.data.DataLoader[torch.Tensor] = torch.utils.data.DataLoader(
+            [torch.ones(4)] * 10, batch_size=2, num_workers=2
+        )
+        for batch in batches:
+            net(batch).sum().backward()
+            optimizer.step()
+    return 10
+
+
+@case
+def closed_descriptors() -> int:
+    """A program that closes all descriptors, as daemons do, and opens files of its own in their place."""
+    net = model()
+    optimizer = torch.optim.AdamW(net.parameters())
+    train(net, optimizer, 3)
+    os.closerange(3, 256)
+    with tempfile.TemporaryFile() as theirs:
+        theirs.write(b"theirs")
+        train(net, optimizer, 3)
+        theirs.seek(0)
+        assert theirs.read() == b"theirs"
+    return 6
+
+
 def start_ticks() -> int:
     with open("/proc/self/stat", "rb") as stat:
         return int(stat.read().rpartition(b")")[2].split()[19])

@@ -26,6 +26,7 @@ PROGRAM = Path(__file__).parent / "hook_cases.py"
 COUNTED = (
     *("plain", "accumulation", "scheduler", "lbfgs", "gan", "grad_scaler", "zero_redundancy", "fsdp2"),
     *("optimizer_in_backward", "compiled", "raised", "remade", "smaller_after", "resumed", "threads"),
+    *("loader_workers", "closed_descriptors"),
 )
 OTHERS = ("grad_scaler_fused", "foreign_class", "no_super_init")
 
@@ -52,6 +53,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
         reading = read_probe(path, process, os.geteuid()) if os.path.exists(path) else None
         found[one["case"]] = Told(one["truth"], reading)
     assert set(found) == {*COUNTED, *OTHERS}, done.stderr
+    files = sum(one.reading is not None for one in found.values())
+    assert len(os.listdir(folder)) == files + 1, "one of the process that another one resumed; workers have none"
     return found
 
 
