@@ -13,8 +13,8 @@ from advisor.finish.stalls import Parted
 BACK_TEST_CUTS = (0.3, 0.45, 0.6, 0.75, 0.88)
 LEAST_BACK_TEST = 12
 """With fewer stretches nothing is tested."""
-PRIORS = {"structured": 1.0, "mean": 1.0, "recent": 0.35, "trend": 2.0}
-SHARPNESS = 1.5
+PRIORS = {"structured": 1.0, "mean": 1.0, "recent": 0.2, "trend": 5.0}
+SHARPNESS = 2.0
 ERROR_FLOOR = 0.004
 """Errors below this are one as good as the other."""
 

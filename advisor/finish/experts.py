@@ -11,7 +11,7 @@ from advisor.finish.periods import Period, periods
 from advisor.finish.regime import PLANNED_RATIO, Block, Change, blocks_of, newest_change, trend_s
 from advisor.finish.stalls import Parted, Stall
 
-HEDGE_RATIO = 0.3
+HEDGE_RATIO = 1.0
 """A new pace is believed by 1 - exp(-steps since / (this x steps left))."""
 RECENT_RATIO = 1 / 3
 

@@ -10,13 +10,15 @@ from statistics import median
 from advisor.finish.stalls import Stall
 
 MAX_STALLS = 64
-NEIGHBOURS = 12
+NEIGHBOURS = 8
+FIRST = 16
+MOST_CANDIDATES = 40
 MAX_PERIODS = 3
 PRESENT_RATIO = 0.8
 """Of the expected stalls of a period, so many have been seen."""
 ALIKE_RATIO = 2.5
 """Two stalls alone are one kind where neither costs more than this many times the other."""
-ONCE_WEIGHT = 0.7
+ONCE_WEIGHT = 0.9
 """How far a single stall at a round step is believed to come again."""
 
 
@@ -81,6 +83,8 @@ def _best(
     ends = [s.until for s in stalls]
     from_step = first if len(stalls) < MAX_STALLS else stalls[0].after
     for every, label in _candidates(stalls, total, known):
+        if PRESENT_RATIO * ((step - from_step) / every - 1) > len(stalls):
+            continue
         for phase in _phases(stalls, every):
             hits, expected = _hits(stalls, ends, every, phase, from_step, step, len(stalls))
             if not hits or len(hits) < PRESENT_RATIO * expected:
@@ -90,9 +94,9 @@ def _best(
                 continue
             if len(costs) == 2 and not label and costs[1] > ALIKE_RATIO * costs[0]:
                 continue
-            if len(costs) == 2 and not label and phase > 1 and every > 0.4 * (step - first):
+            if len(costs) == 2 and not label and not _plain(phase, every) and every > 0.4 * (step - first):
                 continue
-            worth = sum(costs) * (1.0 if phase <= 1 or label else 0.9) * len(hits) / expected
+            worth = sum(costs) * (1.0 if _plain(phase, every) or label else 0.9) * len(hits) / expected
             if best is None or worth > 1.02 * best[0]:
                 period = _period(stalls, hits, costs, every, phase, label)
                 best = (worth, period, {stalls[i].place for i in hits})
@@ -111,9 +115,14 @@ def _period(stalls: list[Stall], hits: list[int], costs: list[float], every: flo
 
 def _once(stall: Stall, every: float, phase: float, total: float) -> bool:
     """Whether one stall alone may be the first of many: its step is round, or a whole part of the run."""
-    if phase > 1 or not stall.after - 1 <= every <= stall.until + 1 or total < 2 * every:
+    if not _plain(phase, every) or not stall.after - 1 <= every <= stall.until + 1 or total < 2 * every:
         return False
     return _round(every) or abs(total / every - round(total / every)) < 1e-9
+
+
+def _plain(phase: float, every: float) -> bool:
+    """At whole multiples, counted from 0 or from 1, before or after the step."""
+    return phase <= 1 or phase == every - 1
 
 
 def _round(value: float) -> bool:
@@ -128,16 +137,18 @@ def _candidates(stalls: list[Stall], total: float, known: tuple[tuple[float, str
     for every, label in known:
         if every > 0:
             out.setdefault(every, label)
-    for i, one in enumerate(stalls[: 2 * NEIGHBOURS]):
-        for other in stalls[i + 1 : i + 1 + NEIGHBOURS]:
-            low, high = other.after - one.until, other.until - one.after
-            for nice in (_nicest(low, high, total), other.until - one.until):
-                if nice > 0:
-                    out.setdefault(nice, "")
     for one in stalls[:6]:
-        nice = _nicest(one.after - 1, one.until, total)
+        nice = _nicest(one.after - 1, one.until + 1, total)
         if nice > 0:
             out.setdefault(nice, "")
+    for gap in range(1, NEIGHBOURS + 1):
+        for one, other in zip(stalls[:FIRST], stalls[gap:], strict=False):
+            nice = _nicest(other.after - one.until, other.until - one.after, total)
+            for every in (nice, other.until - one.until):
+                if every > 0:
+                    out.setdefault(every, "")
+        if len(out) > MOST_CANDIDATES:
+            break
     return list(out.items())
 
 
@@ -157,7 +168,7 @@ def _nicest(low: float, high: float, total: float) -> float:
 
 def _phases(stalls: list[Stall], every: float) -> list[float]:
     middle = stalls[len(stalls) // 2]
-    out = [0.0, 1.0, middle.until % every]
+    out = [0.0, 1.0, every - 1.0, middle.until % every]
     return [p for i, p in enumerate(out) if p < every and p not in out[:i]]
 
 
@@ -171,9 +182,14 @@ def _hits(
     if expected < 1 or PRESENT_RATIO * expected > most:
         return [], max(1, expected)
     hits: list[int] = []
+    may_miss = (1 - PRESENT_RATIO) * expected + 1e-9
     for j in range(k, last + 1):
         at = phase + j * every
         i = bisect_left(ends, at)
-        if i < len(stalls) and stalls[i].after < at <= stalls[i].until:
+        if i < len(stalls) and stalls[i].after < at:
             hits.append(i)
+        else:
+            may_miss -= 1
+            if may_miss < 0:
+                return [], expected
     return sorted(set(hits)), expected

@@ -17,6 +17,11 @@ PLANNED_RATIO = 1.6
 TREND_T = 6.0
 TREND_RATIO = 0.02
 TREND_DAMPING = 0.95
+LEAST_TREND_BLOCKS = 10
+LINE_BETTER = 1.3
+HALF_SLOPE = 0.4
+MOST_TREND = 1.18
+"""Nothing drifts further than this: machines warm up, caches fill, and then it is over."""
 
 
 class Block(NamedTuple):
@@ -106,27 +111,43 @@ def _split(blocks: list[Block]) -> int | None:
 
 
 def trend_s(blocks: list[Block], at: float) -> float | None:
-    """Seconds of an ordinary step around count `at`, where steps change little by little; nothing where they do not."""
+    """Seconds of an ordinary step around count `at`, where steps change little by little; nothing where they do not.
+
+    A line must fit better than two means, and the newer half must go on as the whole does: what levels off is no trend.
+    """
     n = len(blocks)
-    if n < 8:
+    if n < LEAST_TREND_BLOCKS:
         return None
+    slope, error, rest, middle, mean = _line(blocks)
+    if mean <= 0 or abs(slope) < TREND_T * error:
+        return None
+    first, last = blocks[0].middle, blocks[-1].middle
+    if abs(slope) * (last - first) < TREND_RATIO * mean:
+        return None
+    if _least_two_means([b.each_s for b in blocks]) < LINE_BETTER * rest:
+        return None
+    newer, newer_error, _, _, _ = _line(blocks[n // 2 :])
+    if newer * slope <= 0 or abs(newer) < max(HALF_SLOPE * abs(slope), 2 * newer_error):
+        return None
+    slope = math.copysign(min(abs(slope), abs(newer)), slope) if abs(newer) < 0.8 * abs(slope) else slope
+    now_s = mean + slope * (last - middle)
+    ahead = now_s + TREND_DAMPING * slope * (at - last)
+    return min(max(ahead, now_s / MOST_TREND), now_s * MOST_TREND)
+
+
+def _line(blocks: list[Block]) -> tuple[float, float, float, float, float]:
+    """Slope, its error, the squares left, and the middle that the line goes through."""
+    n = len(blocks)
     xs = [b.middle for b in blocks]
     ys = [b.each_s for b in blocks]
     mx, my = sum(xs) / n, sum(ys) / n
-    sxx = sum((x - mx) ** 2 for x in xs)
-    if sxx <= 0 or my <= 0:
-        return None
-    slope = sum((x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)) / sxx
-    rest = sum((y - my - slope * (x - mx)) ** 2 for x, y in zip(xs, ys, strict=True))
-    error = math.sqrt(max(rest, 1e-12 * my * my) / (n - 2) / sxx)
-    if abs(slope) < TREND_T * error or abs(slope) * (xs[-1] - xs[0]) < TREND_RATIO * my:
-        return None
-    step_fit = _least_two_means(ys)
-    if step_fit < 1.3 * rest:
-        return None
-    now_s = my + slope * (xs[-1] - mx)
-    ahead = now_s + TREND_DAMPING * slope * (at - xs[-1])
-    return min(max(ahead, 0.6 * now_s), 1.7 * now_s)
+    sxx = sum([(x - mx) ** 2 for x in xs])
+    if sxx <= 0:
+        return 0.0, 1.0, 0.0, mx, my
+    slope = sum([(x - mx) * (y - my) for x, y in zip(xs, ys, strict=True)]) / sxx
+    rest = sum([(y - my - slope * (x - mx)) ** 2 for x, y in zip(xs, ys, strict=True)])
+    error = math.sqrt(max(rest, 1e-12 * my * my) / max(1, n - 2) / sxx)
+    return slope, error, rest, mx, my
 
 
 def _least_two_means(ys: list[float]) -> float:

@@ -9,15 +9,22 @@ from advisor.finish.stalls import Parted
 from monitor.types.record import Range
 
 Z_80 = 1.2816
-TESTED_RATIO = 0.8
-MODEL_RATIO = 0.8
-DISAGREEMENT_RATIO = 0.6
-DRIFT_RATIO = 0.008
+MODEL_RATIO = 0.7
+TESTED_RATIO = 0.55
+"""Of the errors in the back-tests: they reach less far back than the forecast does, and hold the same noise twice."""
+UNTESTED_RATIO = 0.5
+"""Without back-tests: this over sqrt(stretches)."""
+FEW_RATIO = 0.1
+"""Few stretches tell little of how different they can be."""
+DISAGREEMENT_RATIO = 0.7
+DRIFT_RATIO = 0.004
 """Prior for a pace that drifts: this times sqrt(steps left / steps seen), at most three times this."""
 FLOOR_RATIO = 0.0015
-CHANGED_RATIO = 0.06
-"""A pace that changed lately may change again."""
-SKEW = 1.2
+CHANGED_RATIO = 0.02
+GAP_RATIO = 0.6
+"""A pace that changed lately may change back: so much of the change is within the range."""
+MOST_RATIO = 3.0
+SKEW = 1.5
 """What goes wrong costs time: the upper half of the range is wider."""
 
 
@@ -28,32 +35,38 @@ def half_width(parts: Parted, blended: Blend, left: float, resolution_s: float) 
         return 0.5
     now = blended.now
     steps = max(1.0, now.steps)
-    noise = now.base_s * parts.noise * math.sqrt(left + left * left / max(1.0, steps / 3))
-    counts = sum(
-        (p.spread_s**2) * p.ahead(parts.stretches[-1].last, parts.stretches[-1].last + left) for p in now.found
-    )
-    means = sum(
-        (p.spread_s * p.ahead(parts.stretches[-1].last, parts.stretches[-1].last + left)) ** 2 / p.seen
-        for p in now.found
-    )
-    doubtful = sum(
-        (p.cost_s * p.ahead(parts.stretches[-1].last, parts.stretches[-1].last + left) * (1 - p.weight)) ** 2
-        for p in now.found
-    )
-    cost = [s.excess_s for s in now.rest]
-    each2 = sum(c * c for c in cost) / steps
-    chance = each2 * (left + left * left / steps)
-    model = Z_80 * math.sqrt(noise**2 + counts + means + doubtful + chance) / likely
-    drift = DRIFT_RATIO * min(3.0, math.sqrt(left / steps))
+    widths = [
+        MODEL_RATIO * Z_80 * math.sqrt(_variance(parts, blended, left)) / likely,
+        DISAGREEMENT_RATIO * blended.disagreement,
+        DRIFT_RATIO * min(3.0, math.sqrt(left / steps)),
+        FLOOR_RATIO,
+        FEW_RATIO / len(parts.stretches),
+        resolution_s / likely,
+    ]
     tested = _quantile(blended.errors, 0.8)
-    parts_ = [MODEL_RATIO * model, DISAGREEMENT_RATIO * blended.disagreement, drift, FLOOR_RATIO, resolution_s / likely]
-    if tested is not None:
-        parts_.append(TESTED_RATIO * tested)
+    if tested is None:
+        widths.append(UNTESTED_RATIO / math.sqrt(max(1.0, len(parts.stretches))))
     else:
-        parts_.append(0.5 / math.sqrt(max(1.0, len(parts.stretches))))
+        widths.append(TESTED_RATIO * tested)
     if now.change is not None:
-        parts_.append(CHANGED_RATIO * math.exp(-now.change.steps_since / max(1.0, left)))
-    return min(3.0, math.hypot(*parts_))
+        factor = now.change.after_s / now.change.before_s
+        news = CHANGED_RATIO + GAP_RATIO * min(0.5, abs(factor - 1))
+        widths.append(news * math.exp(-now.change.steps_since / max(1.0, left)))
+    return min(MOST_RATIO, math.hypot(*widths))
+
+
+def _variance(parts: Parted, blended: Blend, left: float) -> float:
+    """Of the time left, in square seconds: noise of steps and of their mean, of stalls, and of how many there are."""
+    now = blended.now
+    steps = max(1.0, now.steps)
+    step = parts.stretches[-1].last
+    out = (now.base_s * parts.noise) ** 2 * (left + left * left / max(1.0, steps / 3))
+    for period in now.found:
+        count = period.ahead(step, step + left)
+        out += period.spread_s**2 * (count + count * count / period.seen)
+        out += (period.cost_s * count * (1 - period.weight)) ** 2
+    squares = sum([s.excess_s**2 for s in now.rest]) / steps
+    return out + squares * (left + left * left / steps)
 
 
 def within(span: Range, limit_s: float) -> float:
