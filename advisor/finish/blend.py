@@ -14,6 +14,8 @@ BACK_TEST_CUTS = (0.3, 0.45, 0.6, 0.75, 0.88)
 LEAST_BACK_TEST = 12
 """With fewer stretches nothing is tested."""
 PRIORS = {"structured": 1.0, "mean": 1.0, "recent": 0.2, "trend": 5.0}
+OUTDATED_PRIOR = 0.05
+"""Of the mean, where the work itself has changed."""
 SHARPNESS = 2.0
 ERROR_FLOOR = 0.004
 """Errors below this are one as good as the other."""
@@ -37,7 +39,7 @@ def blend(parts: Parted, total: float, known: tuple[tuple[float, str], ...]) -> 
     count = len(parts.stretches)
     now = view(parts, count, total, total, known)
     tests = _back_tests(parts, total, known)
-    weights = _weights(now.said, tests)
+    weights = _weights(now.said, tests, planned=now.change is not None and now.change.planned)
     likely = sum(weights[name] * said for name, said in now.said.items())
     spread = (
         math.sqrt(sum(w * (now.said[name] / likely - 1) ** 2 for name, w in weights.items())) if likely > 0 else 0.0
@@ -77,13 +79,14 @@ def _back_tests(
     return out
 
 
-def _weights(said: dict[str, float], tests: list[tuple[dict[str, float], float]]) -> dict[str, float]:
+def _weights(said: dict[str, float], tests: list[tuple[dict[str, float], float]], *, planned: bool) -> dict[str, float]:
     errors: dict[str, float] = {}
     for name in said:
         mine = [s.get(name, s["structured"]) / truth - 1 for s, truth in tests if truth > 0]
         if mine:
             errors[name] = math.hypot(math.sqrt(sum(e * e for e in mine) / len(mine)), ERROR_FLOOR)
     least = min(errors.values(), default=1.0)
-    raw = {n: PRIORS[n] * math.exp(-SHARPNESS * min(20.0, errors.get(n, least) / least - 1)) for n in said}
+    priors = {**PRIORS, "mean": OUTDATED_PRIOR} if planned else PRIORS
+    raw = {n: priors[n] * math.exp(-SHARPNESS * min(20.0, errors.get(n, least) / least - 1)) for n in said}
     whole = sum(raw.values())
     return {n: w / whole for n, w in raw.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from advisor.finish.history import Stretch
 from advisor.finish.periods import Period, periods
-from advisor.finish.regime import PLANNED_RATIO, Block, Change, blocks_of, newest_change, trend_s
+from advisor.finish.regime import Block, Change, blocks_of, newest_change, trend_s
 from advisor.finish.stalls import Parted, Stall
 
 HEDGE_RATIO = 1.0
@@ -62,8 +62,7 @@ def _base(blocks: list[Block], change: Change | None, start: int, left: float) -
     if change is None:
         return everything
     present = sum([b.seconds for b in blocks[start:]]) / sum([b.steps for b in blocks[start:]])
-    ratio = present / change.before_s if change.before_s > 0 else 1.0
-    if ratio > PLANNED_RATIO or ratio < 1 / PLANNED_RATIO:
+    if change.planned:
         return present
     trust = 1 - math.exp(-change.steps_since / (HEDGE_RATIO * left)) if left > 0 else 1.0
     return trust * present + (1 - trust) * everything

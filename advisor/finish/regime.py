@@ -14,11 +14,11 @@ CHANGE_RATIO = 0.04
 CHANGE_Z = 5.0
 PLANNED_RATIO = 1.6
 """A change by this factor is one of the work (batch, sequence), not of the machine: it stays."""
-TREND_T = 6.0
+TREND_T = 4.5
 TREND_RATIO = 0.02
 TREND_DAMPING = 0.95
 LEAST_TREND_BLOCKS = 10
-LINE_BETTER = 1.3
+LINE_BETTER = 1.1
 HALF_SLOPE = 0.4
 MOST_TREND = 1.18
 """Nothing drifts further than this: machines warm up, caches fill, and then it is over."""
@@ -46,6 +46,12 @@ class Change:
     before_s: float
     after_s: float
     steps_since: float
+
+    @property
+    def planned(self) -> bool:
+        """Whether the work changed (batch, sequence), not only the machine's pace."""
+        factor = self.after_s / self.before_s if self.before_s > 0 else 1.0
+        return factor > PLANNED_RATIO or factor < 1 / PLANNED_RATIO
 
 
 def blocks_of(stretches: list[Stretch], plain_s: list[float]) -> list[Block]:
