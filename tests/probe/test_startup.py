@@ -221,6 +221,54 @@ def test_the_allocator_is_asked_only_once_cuda_runs(tmp_path: Path) -> None:
     }
 
 
+FUSED = """
+import os, sys
+import torch.optim.optimizer as o
+
+
+class Device:
+    type, index = "cuda", 0
+
+
+class Kept:
+    device = Device
+
+    def numel(self):
+        return 1
+
+    def __float__(self):
+        return 501.0
+
+
+class CUDA:
+    capturing = bool(int(os.environ["CAPTURING"]))
+
+    def is_initialized(self):
+        return True
+
+    def is_current_stream_capturing(self):
+        return self.capturing
+
+
+sys.modules["torch.cuda"] = CUDA()
+optimizer = o.Optimizer()
+parameter = optimizer.param_groups[0]["params"][0]
+optimizer.state[parameter] = {"step": Kept()}
+optimizer.step()
+print(sys.modules["_traintop_steps"]._probe.main.resumed_at)
+"""
+
+
+@pytest.mark.parametrize(("capturing", "resumed_at"), [("0", "500"), ("1", "0")])
+def test_a_step_kept_on_the_gpu_is_fetched_once_but_never_into_a_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capturing: str, resumed_at: str
+) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv("CAPTURING", capturing)
+    done = python(FUSED, paths=(fake_torch(tmp_path / "fake"),), mark=str(tmp_path))
+    assert (done.stdout.strip(), done.stderr) == (resumed_at, "")
+
+
 def test_a_torch_of_another_shape_is_left_alone(tmp_path: Path) -> None:
     folder = Path(fake_torch(tmp_path))
     (folder / "torch/optim/optimizer.py").write_text("VALUE = 3\n")

@@ -256,7 +256,8 @@ def after_step(optimizer: Any, args: object, kwargs: object) -> None:
                 name = type(optimizer).__name__
                 counter = probe.counter_of(optimizer, "optimizer", name, lambda: _parameters(optimizer))
                 if not counter.count:
-                    counter.resumed_at = _resumed_at(optimizer)
+                    headline = probe.main is None or counter.params > probe.main.params
+                    counter.resumed_at = _resumed_at(optimizer, wait=headline)
             if depth:
                 counter.nested += 1  # the work of the outer one, which is counted
                 return
@@ -300,22 +301,33 @@ def _parameters(optimizer: Any) -> int:
     return sum(int(p.numel()) for group in optimizer.param_groups for p in group["params"])
 
 
-def _resumed_at(optimizer: Any) -> int:
+def _resumed_at(optimizer: Any, *, wait: bool) -> int:
     """How many steps the optimizer's own state had before this first one: what was loaded with a checkpoint.
 
-    Only numbers that lie in host memory are looked at: one on a device would have to be waited for.
+    Fused optimizers keep it on the GPU, where it has to be waited for: once in a run, for the headline alone.
     """
     try:
         for group in optimizer.param_groups:
             for parameter in group["params"][:8]:
                 if parameter not in optimizer.state:
                     continue
-                step = _host_number(optimizer.state[parameter].get("step"))
+                kept = optimizer.state[parameter].get("step")
+                step = _host_number(kept)
+                if step is None and wait and _may_wait_for(kept):
+                    step = float(kept)
                 if step is not None:
                     return max(0, min(int(step) - 1, 2**62))
     except Exception:
         return 0
     return 0
+
+
+def _may_wait_for(value: Any) -> bool:
+    """Whether a number on a GPU can be fetched: never while a CUDA graph is captured, which that would break."""
+    cuda = sys.modules.get("torch.cuda")
+    if cuda is None or getattr(getattr(value, "device", None), "type", "") != "cuda" or value.numel() != 1:
+        return False
+    return bool(cuda.is_initialized() and not cuda.is_current_stream_capturing())
 
 
 def _host_number(value: Any) -> float | None:
