@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check format bench pictures schemas clean
+.PHONY: help venv demo test check format bench bench-finish pictures schemas clean
 
 help: ## show what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: .venv/.made ## make .venv with everything that developing needs
 
@@ -35,6 +35,9 @@ format: venv ## let ruff put the code in order
 bench: venv ## what the monitor costs, beside nvitop and gpustat over the same fake driver
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	$(BIN)/python -m benchmarks.monitor_cost
+
+bench-finish: venv ## how near finish times come, beside progress bars (TRACES=folder: on recorded runs)
+	$(BIN)/python -m benchmarks.finish $(if $(TRACES),--traces $(TRACES))
 
 pictures: venv ## the pictures in docs/pictures, made from the demo
 	$(BIN)/python -m benchmarks.pictures

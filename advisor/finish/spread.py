@@ -23,6 +23,8 @@ FLOOR_RATIO = 0.0015
 CHANGED_RATIO = 0.02
 GAP_RATIO = 0.6
 """A pace that changed lately may change back: so much of the change is within the range."""
+TREND_RATIO = 0.25
+"""Of what a trend adds: it may level off or go on for longer."""
 MOST_RATIO = 3.0
 SKEW = 1.5
 """What goes wrong costs time: the upper half of the range is wider."""
@@ -43,6 +45,8 @@ def half_width(parts: Parted, blended: Blend, left: float, resolution_s: float) 
         FEW_RATIO / len(parts.stretches),
         resolution_s / likely,
     ]
+    if "trend" in now.said:
+        widths.append(TREND_RATIO * abs(now.said["trend"] / now.said["structured"] - 1))
     tested = _quantile(blended.errors, 0.8)
     if tested is None:
         widths.append(UNTESTED_RATIO / math.sqrt(max(1.0, len(parts.stretches))))

@@ -20,7 +20,7 @@ def _run(**settings: str | float | None) -> Run:
 
 def test_periods_are_read_from_settings() -> None:
     plan = plan_of(_run(eval_steps=250, save_steps="100", trainer__steps_per_epoch=40))
-    assert plan.known_periods == ((250, "evaluating"), (100, "saving"), (40, "end of epoch"))
+    assert [*plan.known_periods] == [(250, "evaluating"), (100, "saving"), (40, "end of epoch")]
     assert plan.total == 500
 
 

@@ -1,0 +1,1 @@
+"""How near finish times come, beside what progress bars say of the same runs."""
