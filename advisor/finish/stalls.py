@@ -26,6 +26,12 @@ SKIP_RATIO = 0.1
 SKIP_STEPS = 10
 
 
+TICKS = 4
+"""A stretch lasts so many ticks of its clock, or it tells nothing."""
+STANDING_RATIO = 0.1
+"""Where more stretches than this take no time at all, the clock's tick is its smallest step."""
+
+
 class Stall(NamedTuple):
     """Time beyond that of ordinary steps, somewhere between two counts."""
 
@@ -56,7 +62,7 @@ def parted(stretches: list[Stretch], total: float, resolution_s: float) -> Parte
     """Tell stalls from steps; nothing where there is no time at all."""
     if not stretches or sum(s.seconds for s in stretches) <= 0:
         return None
-    stretches = _without_start(stretches)
+    stretches = _without_start(coarser(stretches, resolution_s))
     blocks = _block_medians(stretches)
     usual_s = median(s.seconds for s in stretches)
     noise, base_s = _noise(stretches, blocks)
@@ -86,6 +92,24 @@ def parted(stretches: list[Stretch], total: float, resolution_s: float) -> Parte
         plain.append(one.seconds - excess)
         stalls.append(stall)
     return Parted(kept, plain, stalls, holes, noise, base_s) if kept else None
+
+
+def coarser(stretches: list[Stretch], resolution_s: float) -> list[Stretch]:
+    """Stretches joined until each is longer than some ticks of the clock."""
+    tick_s = resolution_s
+    if sum([s.seconds <= 0 for s in stretches]) > STANDING_RATIO * len(stretches):
+        tick_s = max(tick_s, min(s.seconds for s in stretches if s.seconds > 0))
+    if tick_s <= 0 or sum(s.seconds for s in stretches) >= 2 * TICKS * tick_s * len(stretches):
+        return stretches
+    out: list[Stretch] = []
+    for one in stretches:
+        before = out[-1] if out else None
+        if before is None or before.seconds >= TICKS * tick_s or abs(before.last - one.first) > LEAST_STEPS:
+            out.append(one)
+        else:
+            label = before.label or one.label
+            out[-1] = Stretch(before.seconds + one.seconds, before.first, before.steps + one.steps, label)
+    return out
 
 
 def hypot_steps(noise: float, steps: float) -> float:

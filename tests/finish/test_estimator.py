@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from advisor.finish.estimator import FinishEstimator
@@ -120,6 +121,19 @@ def test_nothing_is_said_too_early_and_nothing_of_clocks_that_stand() -> None:
     left = judged(watched, Plan(total=1000))
     assert left.seconds is None
     assert "watched 5 steps" in left.unknown_because
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_clock_of_whole_seconds_makes_no_stalls(known: bool) -> None:
+    steps = noisy(1200, each_s=0.3)
+    for place in range(199, 1200, 200):
+        steps[place] += 25
+    course = [
+        msgspec.structs.replace(point, time_s=float(int(point.time_s)), resolution_s=1.0 if known else 0.0)
+        for point in points(steps[:700])
+    ]
+    left = judged(course, Plan(total=1200))
+    assert seconds_of(left).likely == pytest.approx(sum(steps[700:]), rel=0.06)
 
 
 def test_all_steps_done() -> None:
