@@ -14,6 +14,8 @@ from advisor.finish.stalls import Parted, Stall
 HEDGE_RATIO = 1.0
 """A new pace is believed by 1 - exp(-steps since / (this x steps left))."""
 RECENT_RATIO = 1 / 3
+MOST_TRUST = 0.7
+"""What made a machine slower may pass: its former pace is never quite forgotten."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def _base(blocks: list[Block], change: Change | None, start: int, left: float) -
     present = sum([b.seconds for b in blocks[start:]]) / sum([b.steps for b in blocks[start:]])
     if change.planned:
         return present
-    trust = 1 - math.exp(-change.steps_since / (HEDGE_RATIO * left)) if left > 0 else 1.0
+    trust = MOST_TRUST * (1 - math.exp(-change.steps_since / (HEDGE_RATIO * left))) if left > 0 else 1.0
     return trust * present + (1 - trust) * everything
 
 

@@ -25,6 +25,8 @@ GAP_RATIO = 0.6
 """A pace that changed lately may change back: so much of the change is within the range."""
 TREND_RATIO = 0.25
 """Of what a trend adds: it may level off or go on for longer."""
+NEWS_RATIO = 1.5
+"""A change is news until this times the steps left have been made."""
 MOST_RATIO = 3.0
 SKEW = 1.5
 """What goes wrong costs time: the upper half of the range is wider."""
@@ -55,7 +57,7 @@ def half_width(parts: Parted, blended: Blend, left: float, resolution_s: float) 
     if now.change is not None:
         factor = now.change.after_s / now.change.before_s
         news = CHANGED_RATIO + GAP_RATIO * min(0.5, abs(factor - 1))
-        widths.append(news * math.exp(-now.change.steps_since / max(1.0, left)))
+        widths.append(news * math.exp(-now.change.steps_since / max(1.0, NEWS_RATIO * left)))
     return min(MOST_RATIO, math.hypot(*widths))
 
 
