@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from advisor.finish.blend import Blend, blend
-from advisor.finish.history import History
+from advisor.finish.history import MOST, History
 from advisor.finish.plain_mean import Remaining, too_early
 from advisor.finish.plan import Plan
 from advisor.finish.spread import SKEW, half_width, within
@@ -83,8 +83,8 @@ class FinishEstimator:
             return over
         history = self._history
         step, total = history.step, plan.total
-        if step is None or total is None:
-            return Remaining(unknown_because="no step counter has been read")
+        if step is None or total is None or not total <= MOST:
+            return Remaining(unknown_because="the total number of steps is not known")
         steps = sum([s.steps for s in history.stretches])
         seconds = sum([s.seconds for s in history.stretches])
         early = too_early(steps, seconds, own_clock=self._clock != "watched", stretches=len(history.stretches))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from monitor.types.steps import ProgressPoint
 
 MAX_STRETCHES = 384
+MOST = 1e15
+"""No count and no clock of a run is larger."""
 LEAST_STEPS = 1e-6
 """Fractions of an epoch count as steps here; anything smaller is rounding."""
 
@@ -48,7 +49,7 @@ class History:
 
     def add(self, point: ProgressPoint) -> None:
         """Take the next point. One without a new step only tells what is going on."""
-        if not (math.isfinite(point.step) and math.isfinite(point.time_s)):
+        if not (abs(point.step) <= MOST and abs(point.time_s) <= MOST):
             return
         self.resolution_s = max(0.0, point.resolution_s)
         label = point.stalled or self._label
