@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from advisor.finish.blend import Blend, blend
 from advisor.finish.history import MOST, History
@@ -16,6 +17,30 @@ from monitor.types.record import Range
 from monitor.types.steps import ProgressPoint
 
 MOST_DOWN_RATIO = 0.9
+JUDGED_PARTS = 40
+"""The answer is found anew when the history has grown by one part in this many, or something notable happened."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """An answer, and what it was given for."""
+
+    plan: Plan
+    notable: int
+    added: int
+    step: float
+    answer: Remaining
+
+    def stretches_new(self, history: History) -> int:
+        return history.added - self.added
+
+    def carried_on(self, step: float) -> Remaining:
+        total, span = self.plan.total, self.answer.seconds
+        if span is None or total is None or step == self.step or total <= self.step:
+            return self.answer
+        share = max(0.0, (total - step) / (total - self.step))
+        moved = Range(low=span.low * share, likely=span.likely * share, high=span.high * share)
+        return replace(self.answer, seconds=moved)
 
 
 class FinishEstimator:
@@ -25,7 +50,7 @@ class FinishEstimator:
         self._history = History()
         self._key: tuple[str, str] | None = None
         self._clock = "watched"
-        self._kept: tuple[tuple[int, Plan], Remaining] | None = None
+        self._kept: _Kept | None = None
 
     @property
     def has_points(self) -> bool:
@@ -57,11 +82,18 @@ class FinishEstimator:
         self._history.add(point)
 
     def estimate(self, plan: Plan) -> Remaining:
-        """The time left, counted from the last point; or why it is not known."""
-        key = (self._history.added, plan)
-        if self._kept is None or self._kept[0] != key:
-            self._kept = (key, self._estimate(plan))
-        return self._kept[1]
+        """The time left, counted from the last point; or why it is not known.
+
+        While nothing new is seen, the answer before is carried on by the steps made since: a long history hardly
+        changes.
+        """
+        history, kept = self._history, self._kept
+        asked = replace(plan, limit_s=None)
+        step = history.step or 0.0
+        same = kept is not None and kept.plan == asked and kept.notable == history.notable
+        if kept is None or not same or kept.stretches_new(history) > len(history.stretches) // JUDGED_PARTS:
+            kept = self._kept = _Kept(asked, history.notable, history.added, step, self._estimate(asked))
+        return _with_limit(kept.carried_on(step), plan.limit_s)
 
     def _seen(self, point: ProgressPoint) -> bool:
         step, last_s = self._history.step, self._history.last_s
@@ -76,6 +108,7 @@ class FinishEstimator:
             history.begin()
         else:
             self._history = History()
+        self._kept = None
 
     def _estimate(self, plan: Plan) -> Remaining:
         over = _over(plan, self._history.step)
@@ -118,8 +151,13 @@ class FinishEstimator:
             at_most=plan.early_stopping,
             includes=included_words(blended.now, parts.stretches[-1].last, end),
             changed_because=change_words(parts, blended.now, tuple(self._history.starts)),
-            within_limit_ratio=None if plan.limit_s is None else within(span, plan.limit_s),
         )
+
+
+def _with_limit(left: Remaining, limit_s: float | None) -> Remaining:
+    if limit_s is None or left.seconds is None:
+        return left
+    return replace(left, within_limit_ratio=within(left.seconds, limit_s))
 
 
 def _over(plan: Plan, step: float | None) -> Remaining | None:

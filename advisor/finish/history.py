@@ -13,6 +13,10 @@ LEAST_STEPS = 1e-6
 """Fractions of an epoch count as steps here; anything smaller is rounding."""
 
 
+NOTABLE_RATIO = 3.0
+USUAL_SHARE = 0.1
+
+
 class Stretch(NamedTuple):
     """From one point of the counter to the next."""
 
@@ -40,6 +44,9 @@ class History:
         self.last_s: float | None = None
         self.step: float | None = None
         self.added = 0
+        self.notable = 0
+        """Stretches so far that took much longer than those before them, and segments begun."""
+        self._usual_s = 0.0
         self._label = ""
 
     def begin(self) -> None:
@@ -55,6 +62,7 @@ class History:
         label = point.stalled or self._label
         if self.step is None or self.last_s is None or point.step < self.step or point.time_s < self.last_s:
             self.starts = [*self.starts[-7:], point.step]
+            self.notable += 1
         else:
             steps, seconds = point.step - self.step, point.time_s - self.last_s
             if steps < LEAST_STEPS:
@@ -62,6 +70,8 @@ class History:
                 return
             self.stretches.append(Stretch(seconds, self.step, steps, label))
             self.added += 1
+            self.notable += seconds > NOTABLE_RATIO * self._usual_s
+            self._usual_s += USUAL_SHARE * (seconds - self._usual_s)
             if len(self.stretches) > MAX_STRETCHES:
                 self.stretches = _joined(self.stretches)
         self._label = ""
