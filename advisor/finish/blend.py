@@ -39,7 +39,7 @@ def blend(parts: Parted, total: float, known: tuple[tuple[float, str], ...]) -> 
     count = len(parts.stretches)
     now = view(parts, count, total, total, known)
     tests = _back_tests(parts, total, known)
-    weights = _weights(now.said, tests, planned=now.change is not None and now.change.planned)
+    weights = _weights(now.said, tests, planned=now.change is not None and (now.change.planned or now.change.passed))
     likely = sum(weights[name] * said for name, said in now.said.items())
     spread = (
         math.sqrt(sum(w * (now.said[name] / likely - 1) ** 2 for name, w in weights.items())) if likely > 0 else 0.0

@@ -14,6 +14,8 @@ from advisor.finish.stalls import Parted, Stall
 HEDGE_RATIO = 1.0
 """A new pace is believed by 1 - exp(-steps since / (this x steps left))."""
 RECENT_RATIO = 1 / 3
+PASSED_TRUST = 0.8
+"""Of the present pace, where it is the first one again after a slower stretch."""
 MOST_TRUST = 0.7
 """What made a machine slower may pass: its former pace is never quite forgotten."""
 
@@ -67,6 +69,8 @@ def _base(blocks: list[Block], change: Change | None, start: int, left: float) -
     if change.planned:
         return present
     trust = MOST_TRUST * (1 - math.exp(-change.steps_since / (HEDGE_RATIO * left))) if left > 0 else 1.0
+    if change.passed:
+        trust = max(trust, PASSED_TRUST)
     return trust * present + (1 - trust) * everything
 
 

@@ -12,6 +12,9 @@ MAX_BLOCKS = 48
 LEAST_BLOCK_STEPS = 1.0
 CHANGE_RATIO = 0.04
 CHANGE_Z = 5.0
+SAME_RATIO = 0.06
+SLOWER_RATIO = 1.12
+"""A stretch slower by this factor is over when the pace is within `SAME_RATIO` of that before it."""
 PLANNED_RATIO = 1.6
 """A change by this factor is one of the work (batch, sequence), not of the machine: it stays."""
 TREND_T = 4.5
@@ -46,6 +49,13 @@ class Change:
     before_s: float
     after_s: float
     steps_since: float
+    first_s: float = 0.0
+    """The pace of the first regime."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether a slower stretch is over and the pace is again what it was at first."""
+        return self.before_s > SLOWER_RATIO * self.after_s and abs(self.after_s / self.first_s - 1) < SAME_RATIO
 
     @property
     def planned(self) -> bool:
@@ -73,7 +83,7 @@ def blocks_of(stretches: list[Stretch], plain_s: list[float]) -> list[Block]:
 
 def newest_change(blocks: list[Block]) -> tuple[Change | None, int]:
     """The newest change point, and the block that the present regime begins with."""
-    start, change = 0, None
+    start, change, first_s = 0, None, 0.0
     for _ in range(4):
         split = _split(blocks[start:])
         if split is None:
@@ -82,7 +92,8 @@ def newest_change(blocks: list[Block]) -> tuple[Change | None, int]:
         before, after = _mean(blocks[start:at]), _mean(blocks[at:])
         since = sum(b.steps for b in blocks[at:])
         first = blocks[at]
-        change, start = Change(first.middle - first.steps / 2, before, after, since), at
+        first_s = first_s or before
+        change, start = Change(first.middle - first.steps / 2, before, after, since, first_s), at
     return change, start
 
 

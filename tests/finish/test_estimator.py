@@ -99,6 +99,12 @@ def test_work_that_doubled_stays_so_and_is_said() -> None:
     assert left.changed_because.startswith("steps take 2 times as long since about step 9")
 
 
+def test_a_slower_stretch_that_is_over_is_forgotten() -> None:
+    steps = noisy(600) + noisy(400, each_s=1.4, seed=2) + noisy(1000, seed=3)
+    left = seconds_of(judged(points(steps[:1200], every=4), Plan(total=2000)))
+    assert left.likely == pytest.approx(sum(steps[1200:]), rel=0.03)
+
+
 @pytest.mark.parametrize(
     ("plan", "why"),
     [
