@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from advisor.finish.blend import Blend, blend
 from advisor.finish.history import MOST, History
-from advisor.finish.plain_mean import Remaining, too_early
+from advisor.finish.plain_mean import EARLY_RATIO, MIN_WATCHED_S, Remaining, too_early
 from advisor.finish.plan import Plan
 from advisor.finish.spread import SKEW, half_width, within
 from advisor.finish.stalls import Parted, parted
@@ -134,6 +134,8 @@ class FinishEstimator:
     def _answer(self, plan: Plan, parts: Parted, blended: Blend, left: float, seconds: float) -> Remaining:
         likely = blended.likely_s
         half = half_width(parts, blended, left, self._history.resolution_s)
+        if self._clock == "watched" and seconds < MIN_WATCHED_S:  # no pause can have been seen yet
+            half = max(half, EARLY_RATIO)
         span = Range(low=likely * (1 - min(MOST_DOWN_RATIO, half)), likely=likely, high=likely * (1 + SKEW * half))
         clock = "watching" if self._clock == "watched" else "its own clock"
         basis = f"{blended.now.steps:g} steps by {clock}, pauses apart"

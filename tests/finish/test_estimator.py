@@ -142,6 +142,13 @@ def test_a_clock_of_whole_seconds_makes_no_stalls(known: bool) -> None:
     assert seconds_of(left).likely == pytest.approx(sum(steps[700:]), rel=0.06)
 
 
+def test_a_rate_watched_for_seconds_has_a_wide_range() -> None:
+    course = [msgspec.structs.replace(point, clock="watched") for point in points([0.05] * 100)]
+    left = seconds_of(judged(course, Plan(total=10_000)))
+    assert left.likely == pytest.approx(0.05 * 9900)
+    assert left.low <= 0.7 * left.likely < 1.3 * left.likely <= left.high
+
+
 def test_all_steps_done() -> None:
     assert seconds_of(judged(points([1.0] * 10), Plan(total=10))).high == 0
     assert seconds_of(judged(points([1.0] * 10), Plan(total=99, ended="finished"))).high == 0
