@@ -69,6 +69,8 @@ def log_view(facts: LogFacts) -> View:
         sources=steps.sources,
         ended=steps.ended,
         missing=steps.missing,
+        progress=tuple(getattr(steps, "progress", ())),
+        progress_key=str(getattr(steps, "progress_key", "")),
     )
     snapshot = Snapshot(taken_s=facts.last_line_s or 0.0, boot_s=0.0)
     assessor = Assessor()
