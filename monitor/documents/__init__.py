@@ -1,0 +1,1 @@
+"""What lies beside a process: its settings, configuration files, checkpoints, versions and scheduler."""
