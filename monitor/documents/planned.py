@@ -19,8 +19,11 @@ EVERY_SAVE = ("save_steps", "save_interval", "checkpointing_steps", "every_n_tra
               "save_interval_updates", "checkpoint.interval", "save_freq")  # fmt: skip
 EVERY_LOG = ("logging_steps", "log_interval", "log_every_n_steps", "log_freq", "steps_per_print", "log_every")
 PATIENCE = ("early_stopping_patience", "patience", "early_stopping")
-ACCUMULATION = ("gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum_steps", "accum_grad", "accum_freq",
-                "update_freq")  # fmt: skip
+ACCUMULATION = (
+    "gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum_steps", "accum_grad", "accum_freq",
+    "update_freq",
+)  # fmt: skip
+
 MINUTES = ("exit_duration_in_mins",)
 """Megatron-LM's own limit."""
 CLOCK = ("max_time",)

@@ -8,8 +8,10 @@ from monitor.clock import Clock
 from monitor.steps.files import OpenFilesWay
 from monitor.steps.probe_way import ProbeWay
 from monitor.steps.source import Way
+from monitor.steps.terminal import TerminalWay
 
 WAYS: tuple[Callable[[Clock], Way], ...] = (
     ProbeWay,
     OpenFilesWay,
+    TerminalWay,
 )
