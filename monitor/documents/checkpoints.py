@@ -80,7 +80,8 @@ def _look(
     is_folder = modes.S_ISDIR(status.st_mode)
     if not is_folder and not (modes.S_ISREG(status.st_mode) and entry.name.removesuffix(".tmp").endswith(_ENDINGS)):
         return None
-    newest_s, size_bytes, names = status.st_mtime, status.st_size, frozenset[str]()
+    size_bytes: int | None = status.st_size
+    newest_s, names = status.st_mtime, frozenset[str]()
     if is_folder:
         newest_s, size_bytes, names = _inside(entry.path, newest_s)
     held = any(path == entry.path or path.startswith(entry.path + "/") for path in open_paths)

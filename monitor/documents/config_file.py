@@ -87,16 +87,16 @@ def _node(loader: yaml.SafeLoader, node: yaml.Node, name: str, path: str, found:
                 _node(loader, value, f"{name}.{key.value}" if name else str(key.value), path, found, depth + 1)
     elif isinstance(node, yaml.ScalarNode) and name:
         plain = str(node.value)
-        value: object = plain
+        read: object = plain
         if node.tag in ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float"):
-            value = _number(plain)
+            read = _number(plain)
         elif node.tag == "tag:yaml.org,2002:bool":
-            value = plain.lower() in ("true", "yes", "on")
+            read = plain.lower() in ("true", "yes", "on")
         elif node.tag == "tag:yaml.org,2002:null":
-            value = None
+            read = None
         elif _is_exponent(plain):
-            value = _number(plain)  # 1e-5 is text to YAML 1.1 and a number to whoever wrote it
-        _add(found, name, value, path, node.start_mark.line + 1)
+            read = _number(plain)  # 1e-5 is text to YAML 1.1 and a number to whoever wrote it
+        _add(found, name, read, path, node.start_mark.line + 1)
 
 
 def _plain(value: object, name: str, path: str, found: list[Setting], depth: int) -> None:

@@ -86,6 +86,6 @@ def _ask(job_id: str) -> SlurmJob:
 
 def _local_s(text: str) -> float | None:
     try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").timestamp()
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S").timestamp()  # noqa: DTZ007 - Slurm writes local time
     except (ValueError, OverflowError):
         return None
