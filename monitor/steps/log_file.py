@@ -14,6 +14,7 @@ from monitor.steps.formats.registry import TextReader
 from monitor.steps.formats.stamps import line_time_s
 from monitor.steps.fusion import FusedSteps, StepFusion
 from monitor.steps.lines import Line
+from monitor.steps.log_stores import is_store_name, read_store
 from monitor.steps.tail import Follower, NotAFileError, open_text
 from monitor.steps.thinning import thin
 from monitor.types.steps import StepEvent
@@ -117,7 +118,7 @@ def _logs_in(folder: str) -> list[str]:
                 if entry.is_dir(follow_symlinks=False):
                     if depth < MAX_DEPTH:
                         waiting.append((entry.path, depth + 1))
-                elif entry.name.endswith(_LOG_NAMES):
+                elif entry.name.endswith(_LOG_NAMES) or is_store_name(entry.name):
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(status.st_mode):
                         found.append((status.st_mtime, entry.path))
@@ -136,6 +137,12 @@ def _read(path: str) -> _OneLog:
         raise UnreadableLogError(f"{name}: {getattr(error, 'strerror', None) or 'cannot be opened'}") from error
     try:
         size = os.fstat(descriptor).st_size
+        stored = read_store(path, descriptor)
+        if stored is not None:
+            modified_s = os.fstat(descriptor).st_mtime
+            return _OneLog(
+                name, stored.events, modified_s, size, stored.skipped_bytes, stored.last_stamp_s, len(stored.events)
+            )
         polled = Follower(start_bytes=LOG_BYTES, tick_bytes=2 * LOG_BYTES).poll(descriptor)
     except OSError as error:
         raise UnreadableLogError(f"{name}: {error.strerror or 'cannot be read'}") from error
