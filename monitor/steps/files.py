@@ -10,6 +10,7 @@ import msgspec
 from monitor.clean import clean
 from monitor.clock import Clock
 from monitor.newest import put_newest
+from monitor.steps.file_time import with_file_time
 from monitor.steps.formats.line_format import Origin
 from monitor.steps.formats.registry import TextReader
 from monitor.steps.lines import TextRing
@@ -224,21 +225,7 @@ class OpenFilesWay:
         events = thin(events, FIRST_EVENTS if first or polled.restarted else LATER_EVENTS)
         if followed.zone_s is None:
             followed.zone_s = _zone_s(events, polled.modified_s)
-        return _with_file_time(_in_our_zone(events, followed.zone_s or 0.0), polled.modified_s)
-
-
-def _with_file_time(events: list[StepEvent], modified_s: float) -> list[StepEvent]:
-    """The last reading of each counter was written when the file was: that is its time, where the text has none."""
-    seen: set[tuple[str, str]] = set()
-    for i in range(len(events) - 1, -1, -1):
-        event = events[i]
-        counter = (event.source, event.series)
-        if event.step is None or counter in seen:
-            continue
-        seen.add(counter)
-        if event.event_s is None and 0 < modified_s <= event.seen_s + 1:
-            events[i] = msgspec.structs.replace(event, event_s=modified_s, event_clock="file_time")
-    return events
+        return with_file_time(_in_our_zone(events, followed.zone_s or 0.0), polled.modified_s)
 
 
 def _zone_s(events: list[StepEvent], modified_s: float) -> float | None:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from monitor.clock import Clock
 from monitor.steps.files import OpenFilesWay
 from monitor.steps.probe_way import ProbeWay
+from monitor.steps.run_files import RunFilesWay
 from monitor.steps.source import Way
 from monitor.steps.terminal import TerminalWay
 
 WAYS: tuple[Callable[[Clock], Way], ...] = (
     ProbeWay,
     OpenFilesWay,
+    RunFilesWay,
     TerminalWay,
 )

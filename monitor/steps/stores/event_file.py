@@ -64,6 +64,7 @@ class EventFile:
         self._top = -1.0
         self._by_epoch = True
         self._settings: dict[str, Setting] = {}
+        self._latest: dict[str, StepValue] = {}
         self._trainer = False
 
     def feed(self, data: bytes, origin: Origin) -> list[StepEvent]:
@@ -167,6 +168,7 @@ class EventFile:
     def _events(self, gathered: _Gathered, origin: Origin) -> list[StepEvent]:
         unit: StepUnit = "epoch" if self._by_epoch else "optimizer_step" if self._trainer else "step"
         counted = gathered.counted
+        self._latest.update(gathered.values)
         step = gathered.step + (1 if self._by_epoch else 0)
         total = self._plan.total(unit, step) if counted else None
         if not counted and not gathered.values:
@@ -185,7 +187,7 @@ class EventFile:
                 event_s=gathered.wall_s,
                 event_clock="none" if gathered.wall_s is None else "text",
                 seen_s=origin.seen_s,
-                values=tuple(gathered.values.values()),
+                values=tuple(self._latest.values()),
                 ended="finished" if gathered.finished else None,
                 confidence=0.75,
                 evidence=f"step {gathered.step:g}",

@@ -126,7 +126,8 @@ class RowCounter:
         self._known = False
         self._unsure: list[float] | None = []
         """Readings of a field that may be a clock; `None` once it was found to be none."""
-        self._last_clock_s = -math.inf
+        self._latest: dict[str, StepValue] = {}
+        """Of rows that are thinned out, and where training and held-out figures stand in rows of their own."""
 
     def read(self, fields: Mapping[str, object], origin: Origin, evidence: str = "") -> list[StepEvent]:
         """What a row says; nothing where it does not count."""
@@ -134,6 +135,7 @@ class RowCounter:
         key = self._step_key(fields)
         step = number(fields.get(key)) if key else None
         values = figures_of(fields)
+        self._latest.update((value.name, value) for value in values)
         known = any(is_known_figure(name) and value not in ("", None) for name, value in fields.items())
         self._known = self._known or known or self._has_clock(fields)
         if step is None or not 0 <= step < TOP_STEP or held_out or not self._known:
@@ -147,7 +149,7 @@ class RowCounter:
         self._last = step
         if self._falls > max(3, MAX_FALLS_RATIO * self._rows):
             return []  # a data set that happens to have such a column
-        return [self._event(fields, step, values, origin, evidence)]
+        return [self._event(fields, step, tuple(self._latest.values()), origin, evidence)]
 
     def _event(
         self, fields: Mapping[str, object], step: float, values: tuple[StepValue, ...], origin: Origin, evidence: str

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import msgspec
+
 from monitor.steps.formats.line_format import Origin
 from monitor.steps.stores.rows import figures_of, number
 from monitor.steps.stores.store import TOP_STEP, StorePlan
 from monitor.types.documents import Setting
-from monitor.types.steps import StepEvent
+from monitor.types.steps import StepEvent, StepValue
 
 MAX_ROWS = 20_000
 _SETTINGS = ("max_steps", "num_train_epochs", "logging_steps", "eval_steps", "save_steps", "train_batch_size")
@@ -57,7 +59,11 @@ class TrainerState:
             at = number(row.get("step")) if isinstance(row, dict) else None
             if at is not None and self._last < at <= step:
                 events.append(_event(at, total, row, origin))
-        events.append(_event(step, total, state, origin))
+        latest: dict[str, StepValue] = {}
+        for event in events:
+            latest.update((value.name, value) for value in event.values)
+        now = _event(step, total, {"epoch": state.get("epoch")}, origin)
+        events.append(msgspec.structs.replace(now, values=tuple(latest.values())))
         self._last = step
         return events
 
@@ -74,7 +80,6 @@ class TrainerState:
 
 
 def _event(step: float, total: float | None, row: Mapping[str, object], origin: Origin) -> StepEvent:
-    values = figures_of(row) if "step" in row else ()
     finished = "train_runtime" in row
     return StepEvent(
         process=origin.process,
@@ -87,7 +92,7 @@ def _event(step: float, total: float | None, row: Mapping[str, object], origin: 
         total_source="" if total is None else "max_steps",
         epoch=number(row.get("epoch")),
         seen_s=origin.seen_s,
-        values=values,
+        values=figures_of(row),
         ended="finished" if finished else None,
         confidence=0.55,
         evidence=f"global_step {step:g}" + ("; train_runtime is written at the end" if finished else ""),
