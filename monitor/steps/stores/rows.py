@@ -39,7 +39,7 @@ _KNOWN = re.compile(
 )
 _PLAIN_LOSS = ("loss", "train/loss", "train_loss", "total_loss", "loss/train", "train/total_loss", "train_loss_step")
 _WORDS = ("split", "mode", "phase", "stage")
-_SURE_ROWS, _SURE_GROWTH = 4, 1.5
+SURE_ROWS, _SURE_GROWTH = 4, 1.5
 _YEARS_S = (9.4e8, 5e9)
 """Seconds since 1970 of the years that runs are from."""
 
@@ -126,6 +126,10 @@ class RowCounter:
         self._known = False
         self._unsure: list[float] | None = []
         """Readings of a field that may be a clock; `None` once it was found to be none."""
+        self._kind: frozenset[str] | None = None
+        """Which fields the latest row has."""
+        self._held: list[StepEvent] | None = []
+        """Rows that are not believed yet."""
         self._latest: dict[str, StepValue] = {}
         """Of rows that are thinned out, and where training and held-out figures stand in rows of their own."""
 
@@ -142,14 +146,32 @@ class RowCounter:
             return []
         if key != self._key:
             self._choose(key, step)
-        if step < self._last and not any(value.name in ("loss", "lr") for value in values) and self._rows > 1:
+        kind = frozenset(name for name, value in fields.items() if value not in ("", None))
+        if step < self._last and self._kind is not None and kind != self._kind:
             return []  # results on held-out data, by epoch
+        self._kind = kind
         self._rows += 1
         self._falls += step < self._last
         self._last = step
         if self._falls > max(3, MAX_FALLS_RATIO * self._rows):
             return []  # a data set that happens to have such a column
-        return [self._event(fields, step, tuple(self._latest.values()), origin, evidence)]
+        event = self._event(fields, step, tuple(self._latest.values()), origin, evidence)
+        return self._believed(event, surely=any(value.name in ("loss", "lr") for value in values))
+
+    def _believed(self, event: StepEvent, *, surely: bool) -> list[StepEvent]:
+        """Rows with a loss or a clock at once; others when several in a row have risen."""
+        if self._held is None:
+            return [event]
+        self._held.append(event)
+        if surely or event.elapsed_s is not None or event.event_s is not None:
+            held, self._held = self._held, None
+            return held
+        if self._falls:
+            self._held.clear()
+        elif len(self._held) >= SURE_ROWS:
+            held, self._held = self._held, None
+            return held
+        return []
 
     def _event(
         self, fields: Mapping[str, object], step: float, values: tuple[StepValue, ...], origin: Origin, evidence: str
@@ -219,9 +241,9 @@ class RowCounter:
         if self._unsure and seconds < self._unsure[-1]:
             self._unsure = None
             return False
-        if len(self._unsure) < _SURE_ROWS:
+        if len(self._unsure) < SURE_ROWS:
             self._unsure.append(seconds)
         else:
             self._unsure[-1] = seconds
         first = self._unsure[0]
-        return len(self._unsure) == _SURE_ROWS and (first <= 0 or self._unsure[-1] >= _SURE_GROWTH * first)
+        return len(self._unsure) == SURE_ROWS and (first <= 0 or self._unsure[-1] >= _SURE_GROWTH * first)
