@@ -15,9 +15,12 @@ from monitor.steps.stores.registry import HEAD_BYTES, kind_of
 from monitor.steps.stores.store import plan_of
 from monitor.types.steps import StepEvent
 
-START_BYTES = 6 * 1024 * 1024
+START_BYTES = 2 * 1024 * 1024
 """Of a longer store the end is read: two seconds at most."""
+ALL_BYTES = 4 * 1024 * 1024
+"""A store that is summed from its beginning on is read to here; a longer one makes no claim."""
 MAX_EVENTS = 4096
+SUMMED = frozenset(("sb3_monitor", "catboost"))
 STORE_NAMES = (
     ".csv", ".tsv", ".jsonl", ".wandb", "trainer_state.json", "metrics.json", "scalars.json", "result.json",
     "progress.json",
@@ -49,11 +52,13 @@ def read_store(path: str, descriptor: int) -> StoreLog | None:
     follower = StoreFollower(
         os.path.basename(path),
         start_bytes=START_BYTES,
-        tick_bytes=4 * START_BYTES,
+        tick_bytes=ALL_BYTES,
         most_events=MAX_EVENTS,
         plan=plan_of(companion_settings(path, status.st_uid)),
     )
     polled = follower.poll(descriptor, Origin(None, clean(os.path.basename(path), 200), status.st_mtime))
+    if polled.events and follower.is_behind and kind.name in SUMMED:
+        return StoreLog([], None, status.st_size)
     stamps = [event.event_s for event in polled.events if event.event_s is not None]
     last_s = max(stamps, default=None)
     # As if just written: how long it has been silent since is no stall.

@@ -12,11 +12,11 @@ from monitor.steps.thinning import thin
 from monitor.types.documents import Setting
 from monitor.types.steps import StepEvent
 
-START_BYTES = 4 * 1024 * 1024
+START_BYTES = 512 * 1024
 """Of a longer file the beginning is read, for settings, and then this much of the end."""
-TICK_BYTES = 512 * 1024
-"""At most this much a look: some 50 ms of events. What is left comes in the next look."""
-CHUNK_BYTES = 128 * 1024
+TICK_BYTES = 128 * 1024
+"""At most this much a look: some 20 ms of events, 60 ms of short rows. What is left comes in the next look."""
+CHUNK_BYTES = 64 * 1024
 WHOLE_BYTES = 32 * 1024 * 1024
 MAX_EVENTS = 256
 SAME_BYTES = 512
@@ -61,6 +61,13 @@ class StoreFollower:
     def file(self) -> tuple[int, int] | None:
         """Device and inode of what is followed."""
         return self._file
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the file goes on beyond what was read of it in the latest look."""
+        if self._reader is None or self._reader.whole or self._written is None:
+            return False
+        return self._position < self._written[1]
 
     def settings(self) -> tuple[Setting, ...]:
         """What the store tells of how the run was set up."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from monitor.clean import clean
@@ -68,11 +69,13 @@ def wall_s(value: object) -> float | None:
     return line_time_s(value) if isinstance(value, str) and 10 <= len(value) <= 40 and ":" in value else None
 
 
+@lru_cache(maxsize=2048)
 def is_known_figure(name: str) -> bool:
     """Whether a column of this name is what trainings write beside their counter."""
     return _KNOWN.search(name) is not None
 
 
+@lru_cache(maxsize=2048)
 def figure_name(name: str) -> str | None:
     """Our name for a figure, as in the text formats, for the longer names of loggers too."""
     plain = name.strip().casefold()
