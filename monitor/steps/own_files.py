@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from monitor.types.facts import ProcessFacts
 from monitor.types.identity import ProcessIdentity
 
 EARLY_S = 5.0
+_BROAD = frozenset(("/", "/home", "/root", "/tmp", "/var/tmp", "/mnt", "/data", "/scratch", "/dev/shm"))  # noqa: S108
 SOLE_RATIO = 0.75
 """How sure a file is that only lies in the working directory."""
 
@@ -69,11 +71,25 @@ def evidence_of(found: FoundFile, fact: ProcessFacts, rivals: Sequence[Rival], n
         return None
     if named_by:
         return Evidence(named_by, 1.0)
+    if fact.cwd is None or not _is_near(inside, fact.cwd, found.is_store):
+        return None
     for rival in rivals:
         # It runs in the same folder, or in one above the file: the file could as well be its own.
         if rival.cwd is not None and (rival.cwd == fact.cwd or inside.startswith(rival.cwd.rstrip("/") + "/")):
             return None
     return Evidence("working directory", SOLE_RATIO)
+
+
+def _is_near(path: str, cwd: str, is_store: bool) -> bool:
+    """Whether what only lies somewhere under the working directory can be this process's.
+
+    Logs are of all kinds of programs: only those in the folder itself and W&B's copy of the output. Under a folder
+    that everything of a user lies in, nothing but what lies in it directly.
+    """
+    if os.path.dirname(path) == cwd.rstrip("/") or (cwd == "/" and path.count("/") == 1):
+        return True
+    is_broad = cwd in _BROAD or os.path.dirname(cwd) in ("/home", "/Users")
+    return not is_broad and (is_store or path.endswith("/files/output.log"))
 
 
 def _launch(fact: ProcessFacts) -> object:

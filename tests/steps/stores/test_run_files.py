@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from monitor.clock import ManualClock
+from monitor.steps.found_files import FoundFile
 from monitor.steps.output_folders import open_found, output_folders, seen_path
+from monitor.steps.own_files import evidence_of
 from monitor.steps.reader import StepReader
 from monitor.steps.run_files import RunFilesWay
 from monitor.types.facts import EnvironmentVariable, OpenFile, ProcessFacts
@@ -112,6 +114,28 @@ def test_a_folder_that_another_was_told_to_write_to(way: RunFilesWay, tmp_path: 
     other = _facts(tmp_path / "elsewhere", "--logdir", str(tmp_path / "b"), pid=os.getppid())
     found = _look(way, _facts(tmp_path), other)
     assert {e.process for e in found} == {other.process}
+
+
+@pytest.mark.parametrize("cwd", ["/", "/root", "/tmp", "/home/alice"])
+def test_under_a_folder_of_everything_only_what_lies_in_it(cwd: str) -> None:
+    fact = _facts(Path(cwd))
+    prefix = cwd.rstrip("/")
+
+    def taken(path: str, *, named_by: str = "", pid: int | None = None) -> bool:
+        found = FoundFile(path=prefix + path, modified_s=NOW_S, is_store=True, file=(1, 2), pid=pid)
+        return evidence_of(found, fact, (), named_by) is not None
+
+    assert taken("/metrics.csv")
+    assert not taken("/other/metrics.csv")
+    assert taken("/other/metrics.csv", named_by="--logdir")
+    assert taken("/other/events.out.tfevents", pid=os.getpid())
+
+
+def test_a_log_deep_in_the_working_directory_may_be_any_programs(way: RunFilesWay, tmp_path: Path) -> None:
+    _text(tmp_path / "build" / "other.log", "step 1/50 loss 0.5\nstep 2/50 loss 0.4\n")
+    _text(tmp_path / "wandb" / "run-x" / "files" / "output.log", "step 7/50 loss 0.5\nstep 8/50 loss 0.4\n")
+    _text(tmp_path / "nohup.out", "step 3/50 loss 0.5\nstep 4/50 loss 0.4\n")
+    assert {e.step for e in _look(way, _facts(tmp_path))} == {4, 8}
 
 
 def test_only_the_first_rank_takes_what_tells_no_pid(way: RunFilesWay, tmp_path: Path) -> None:
