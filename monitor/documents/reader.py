@@ -18,12 +18,28 @@ from monitor.types.identity import ProcessIdentity
 AGAIN_S = 10.0
 MAX_FILES = 64
 FOLDER_FLAGS = frozenset(
-    ("output_dir", "out_dir", "save_dir", "save", "default_root_dir", "work_dir", "checkpoint_dir", "save_folder",
-     "dump_folder", "hydra.run.dir", "trainer.default_local_dir", "logging_dir", "job.dump_folder")
-)  # fmt: skip
+    (
+        "output_dir",
+        "out_dir",
+        "save_dir",
+        "save",
+        "default_root_dir",
+        "work_dir",
+        "checkpoint_dir",
+        "save_folder",
+        "dump_folder",
+        "hydra.run.dir",
+        "trainer.default_local_dir",
+        "logging_dir",
+        "job.dump_folder",
+    )
+)
 IN_FOLDER = (
-    ("args.yaml", "arguments"), ("hparams.yaml", "arguments"), (".hydra/config.yaml", "hydra"), ("config.json", "model"),
-)  # fmt: skip
+    ("args.yaml", "arguments"),
+    ("hparams.yaml", "arguments"),
+    (".hydra/config.yaml", "hydra"),
+    ("config.json", "model"),
+)
 
 
 class DocumentReader:

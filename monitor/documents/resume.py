@@ -12,9 +12,9 @@ FRAMEWORKS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"mmengine|tools/train\.py|mim"), "--resume"),
     (re.compile(r"\btune\b.*\brun\b|torchtune"), "resume_from_checkpoint=True"),
     (re.compile(r"\byolo\b|ultralytics"), "resume=True model={path}"),
-    (re.compile(r"train_(?:text_to_image|dreambooth|controlnet|unconditional)\w*\.py"), "--resume_from_checkpoint latest"),
+    (re.compile(r"train_(?:text_to_image|dreambooth|controlnet)\w*\.py"), "--resume_from_checkpoint latest"),
     (re.compile(r"\w*train_network\.py|train_db\.py"), "--resume {path}"),
-)  # fmt: skip
+)
 """By what stands in a command line; each flag as that project documents it."""
 _RESUME = re.compile(r"(-{1,2}[\w.-]{0,64}resume[\w.-]{0,64})(?:=.*)?\Z", re.I)
 _HYDRA = re.compile(r"([\w.]{0,64}(?:resume[\w.]{0,64}|ckpt_path))=.*\Z", re.I)
