@@ -9,7 +9,13 @@ from monitor.types.steps import StepValue
 
 MAX_DIGITS = 32
 _SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-_CLOCK = re.compile(r"(?:(\d{1,6}) days?, )?(?:(\d{1,8}):)?(\d{1,2}):(\d{2}(?:\.\d{1,6})?)")
+_CLOCK = re.compile(r"(?:(\d{1,6}) days?,? )?(?:(\d{1,8}):)?(\d{1,2}):(\d{2}(?:\.\d{1,6})?)")
+_WORD = re.compile(
+    r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|us|µs|[dhms](?![a-z])|day|hr|hour|min|minute|sec|second)s?(?![A-Za-z])(?:,? (?:and )?)?"
+)
+_UNITS_S = {"d": 86400.0, "day": 86400.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0}
+_UNITS_S |= {"m": 60.0, "min": 60.0, "minute": 60.0, "s": 1.0, "sec": 1.0, "second": 1.0}
+_UNITS_S |= {"ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 
 
 def count(text: str) -> float | None:
@@ -46,9 +52,23 @@ def figure(name: str, text: str) -> StepValue | None:
 
 
 def duration_s(text: str) -> float | None:
-    """`03:25`, `1:02:03`, `63:12:05`, `3 days, 4:05:06` in seconds."""
-    match = _CLOCK.fullmatch(text.strip())
+    """`03:25`, `1:02:03`, `63:12:05`, `3 days, 4:05:06`, `1m 32s`, `526ms`, `2 hours and 7.4 seconds` in seconds."""
+    text = text.strip()
+    match = _CLOCK.fullmatch(text)
     if match is None:
-        return None
+        return _words_s(text)
     days, hours, minutes, seconds = match.groups()
     return int(days or 0) * 86400 + int(hours or 0) * 3600 + int(minutes) * 60 + float(seconds)
+
+
+def _words_s(text: str) -> float | None:
+    if not text or len(text) > 2 * MAX_DIGITS:
+        return None
+    at, total_s = 0, 0.0
+    while at < len(text):
+        part = _WORD.match(text, at)
+        if part is None:
+            return None
+        total_s += float(part[1]) * _UNITS_S[part[2]]
+        at = part.end()
+    return total_s
