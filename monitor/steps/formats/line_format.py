@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from monitor.steps.formats.announced import Announced
+from monitor.steps.formats.stamps import LineClock
 from monitor.steps.lines import Line
 from monitor.types.identity import ProcessIdentity
 from monitor.types.steps import StepEvent
@@ -55,6 +57,8 @@ class FileText:
 
     def __init__(self) -> None:
         self.epochs = EpochCounter()
+        self.announced = Announced()
+        self.clock = LineClock()
 
 
 class LineFormat(Protocol):

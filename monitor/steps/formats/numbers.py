@@ -11,7 +11,8 @@ MAX_DIGITS = 32
 _SCALES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _CLOCK = re.compile(r"(?:(\d{1,6}) days?,? )?(?:(\d{1,8}):)?(\d{1,2}):(\d{2}(?:\.\d{1,6})?)")
 _WORD = re.compile(
-    r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|us|µs|[dhms](?![a-z])|day|hr|hour|min|minute|sec|second)s?(?![A-Za-z])(?:,? (?:and )?)?"
+    r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|us|µs|[dhms](?![a-z])|day|hr|hour|min|minute|sec|second)s?(?![A-Za-z])"
+    r"(?:,? (?:and )?)?"
 )
 _UNITS_S = {"d": 86400.0, "day": 86400.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0}
 _UNITS_S |= {"m": 60.0, "min": 60.0, "minute": 60.0, "s": 1.0, "sec": 1.0, "second": 1.0}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from monitor.steps.formats.announced import AnnouncedFormat
 from monitor.steps.formats.endings import EndingsFormat
 from monitor.steps.formats.hf_dict import HfDictFormat
 from monitor.steps.formats.json_line import JsonLineFormat
+from monitor.steps.formats.known_lines import KnownLinesFormat
 from monitor.steps.formats.line_format import FileText, LineFormat, Origin
 from monitor.steps.formats.phase_words import PhaseWordsFormat
 from monitor.steps.formats.step_line import StepLineFormat
@@ -15,9 +17,11 @@ from monitor.steps.lines import Line
 from monitor.types.steps import StepEvent
 
 FORMATS: tuple[Callable[[], LineFormat], ...] = (
+    AnnouncedFormat,
     TqdmFormat,
     HfDictFormat,
     JsonLineFormat,
+    KnownLinesFormat,
     StepLineFormat,
     PhaseWordsFormat,
     EndingsFormat,

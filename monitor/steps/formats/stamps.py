@@ -10,8 +10,8 @@ SEARCH_CHARS = 64
 AHEAD_S = 2 * 86400.0
 """A date without a year may lie this far ahead of now (zones, wrong clocks); further ahead it is last year's."""
 DAY_S = 86400.0
-_MONTHS = {name: n + 1 for n, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())}
 _NAMES = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+_MONTHS = {name: n + 1 for n, name in enumerate(_NAMES.split("|"))}
 _TIME = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d):(?P<second>[0-6]\d)(?:[.,](?P<fraction>\d{1,9}))?"
 _CALENDAR = re.compile(
     r"(?<!\d)(20\d\d)[-/](\d\d)[-/](\d\d)[ T_](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?!\d)"
@@ -56,7 +56,7 @@ def _other_time_s(start: str, near_s: float | None) -> float | None:
         return _at(int(match["year"]), month, day, match)
     match = _NAMED.search(start)
     if match is not None:
-        month = _MONTHS[(match["month"] or match["month2"]).lower()]
+        month = _MONTHS[match["month"] or match["month2"]]
         day, year = int(match["day"] or match["day2"]), match["year"] or match["year2"]
         return _at(int(year), month, day, match) if year else _latest(month, day, match, near_s)
     match = _NO_YEAR.match(start)

@@ -14,6 +14,7 @@ import msgspec
 from monitor.newest import drop_oldest
 from monitor.steps.formats.bar_text import last_bar
 from monitor.steps.formats.figures import figures
+from monitor.steps.formats.known_lines import known_line, known_mark
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.formats.numbers import count, duration_s
 from monitor.steps.formats.stamps import line_time_s
@@ -86,6 +87,8 @@ class StepLineFormat:
         """A counter, and what stood back until it was believed."""
         content = line.text
         if _QUICK.search(content) is None or last_bar(content) is not None:
+            return ()
+        if known_line(content) is not None or known_mark(content) is not None:
             return ()
         values = figures(content)
         found = self._find(content, values, text, whole=line.whole)

@@ -1,0 +1,69 @@
+"""One clock over a run, from clocks that begin anew with each of its parts."""
+
+from __future__ import annotations
+
+import math
+
+
+class RunClock:
+    """Adds up the times of parts (epochs, bars). In seconds; only differences of what it gives mean something."""
+
+    def __init__(self) -> None:
+        self._earlier_s = 0.0
+        self._part: object = None
+        self._last_s = 0.0
+
+    def at(self, part: object, elapsed_s: float) -> float:
+        """Seconds over all parts, `elapsed_s` into this one. A part that begins anew under its name is a new one."""
+        if part != self._part or elapsed_s < self._last_s:
+            self._earlier_s += self._last_s
+            self._part = part
+        self._last_s = elapsed_s
+        return self._earlier_s + elapsed_s
+
+    def add(self, seconds: float) -> float:
+        """Seconds over all parts, of which one more lasted `seconds`."""
+        self._earlier_s += self._last_s + seconds
+        self._last_s, self._part = 0.0, None
+        return self._earlier_s
+
+
+class LeftTotal:
+    """The total that follows from a printed elapsed time and a printed time left, where `left = elapsed / done · rest`.
+
+    Each line bounds it by the digits that it prints; the bounds of all lines are put together.
+    """
+
+    def __init__(self) -> None:
+        self._done = 0.0
+        self._least, self._most = 0.0, math.inf
+
+    def take(self, done: float, elapsed: tuple[float, float], left: tuple[float, float]) -> float | None:
+        """The total after `done` steps; times as (seconds, seconds of the last printed digit). `None` while unsure."""
+        if done < self._done:
+            self._least, self._most = 0.0, math.inf
+        self._done = done
+        (elapsed_s, elapsed_digit_s), (left_s, left_digit_s) = elapsed, left
+        if elapsed_s <= elapsed_digit_s or done <= 0:
+            return self._total()
+        least = done * (1 + max(0.0, left_s - left_digit_s) / (elapsed_s + elapsed_digit_s))
+        most = done * (1 + (left_s + left_digit_s) / (elapsed_s - elapsed_digit_s))
+        if least > self._most or most < self._least:
+            self._least, self._most = least, most
+        else:
+            self._least, self._most = max(least, self._least), min(most, self._most)
+        return self._total()
+
+    def _total(self) -> float | None:
+        """The roundest whole number between the bounds, once they are near each other."""
+        if not self._least > 0 or self._most > self._least * 1.05:
+            return None
+        least, most = math.ceil(self._least - 1e-9), math.floor(self._most + 1e-9)
+        if least > most:
+            return None
+        for power in range(12, -1, -1):
+            for unit in (10**power, 10**power // 2):
+                found = -(-least // unit) * unit if unit else 0
+                if unit and found <= most:
+                    return float(found)
+        return None
