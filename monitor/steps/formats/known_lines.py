@@ -20,6 +20,7 @@ LINES: tuple[LineShape, ...] = VISION_LINES + SPEECH_LINES
 MARKS: tuple[Mark, ...] = VISION_MARKS + SPEECH_MARKS
 NEAR_RATIO = 0.02
 """A count of the run and one of epochs and batches are the same when they differ by no more."""
+EPOCH_CONFIDENCE = 0.6
 _LAST_UNIT = re.compile(r"\d+(?:\.(\d+))? ?(d|h|ms|us|m|s)$")
 _UNITS_S = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
@@ -119,7 +120,7 @@ class KnownLinesFormat:
             seen_s=origin.seen_s,
             phase="training" if found.step is None else None,
             values=_values(line),
-            confidence=shape.confidence,
+            confidence=min(shape.confidence, EPOCH_CONFIDENCE) if shape.unit == "epoch" else shape.confidence,
             evidence=line.text[:EVIDENCE_CHARS],
         )
 

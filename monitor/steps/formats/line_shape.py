@@ -19,9 +19,9 @@ D = r"\d{1,9}(?:\.\d{1,9})?"
 class LineShape:
     """How one line of one framework looks.
 
-    The named groups of `pattern` say what stands where: `n` and `total` count the run; `batch` and `batches` an epoch; `epoch` and `epochs` number the epoch; `each` is the
-    time of one step, `elapsed` that of the run, `lasted` that of the epoch and `since` that since the line before;
-    `left` what the framework thinks is left.
+    The named groups of `pattern` say what stands where: `n` and `total` count the run, `batch` and `batches` an epoch,
+    `epoch` and `epochs` number the epoch. Of times, `each` is that of one step, `elapsed` that of the run, `lasted`
+    that of the epoch, `since` that since the line before, and `left` what the framework thinks is left.
     """
 
     framework: str
@@ -45,6 +45,7 @@ class LineShape:
     scale_s: float = 1.0
     """Seconds of one unit of `each`."""
     confidence: float = 0.85
+    """Of a counter of steps; one of epochs gives way to any surer counter of steps."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from monitor.steps.formats.announced import AnnouncedFormat
+from monitor.steps.formats.box_table import BoxTableFormat
 from monitor.steps.formats.endings import EndingsFormat
+from monitor.steps.formats.epoch_bars import EpochBarsFormat
 from monitor.steps.formats.hf_dict import HfDictFormat
 from monitor.steps.formats.json_line import JsonLineFormat
 from monitor.steps.formats.known_lines import KnownLinesFormat
@@ -22,6 +24,8 @@ FORMATS: tuple[Callable[[], LineFormat], ...] = (
     HfDictFormat,
     JsonLineFormat,
     KnownLinesFormat,
+    EpochBarsFormat,
+    BoxTableFormat,
     StepLineFormat,
     PhaseWordsFormat,
     EndingsFormat,

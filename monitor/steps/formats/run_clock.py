@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+BEGUN_RATIO = 0.5
+"""A clock that falls below this share of what it said has begun anew."""
+
 
 class RunClock:
     """Adds up the times of parts (epochs, bars). In seconds; only differences of what it gives mean something."""
@@ -14,12 +17,15 @@ class RunClock:
         self._last_s = 0.0
 
     def at(self, part: object, elapsed_s: float) -> float:
-        """Seconds over all parts, `elapsed_s` into this one. A part that begins anew under its name is a new one."""
-        if part != self._part or elapsed_s < self._last_s:
+        """Seconds over all parts, `elapsed_s` into this one. A part that begins anew under its name is a new one.
+
+        A little back is rounding (Keras prints the mean of a step only), and no time passes.
+        """
+        if part != self._part or elapsed_s < BEGUN_RATIO * self._last_s:
             self._earlier_s += self._last_s
-            self._part = part
-        self._last_s = elapsed_s
-        return self._earlier_s + elapsed_s
+            self._part, self._last_s = part, 0.0
+        self._last_s = max(self._last_s, elapsed_s)
+        return self._earlier_s + self._last_s
 
     def add(self, seconds: float) -> float:
         """Seconds over all parts, of which one more lasted `seconds`."""

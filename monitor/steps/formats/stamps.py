@@ -101,9 +101,13 @@ class LineClock:
         return self._read
 
     def _look(self, text: str, near_s: float) -> tuple[float | None, float | None]:
-        stamp = line_time_s(text, near_s)
+        stamp = line_time_s(text)
         if stamp is not None:
             return stamp, None
+        # The year was guessed: good for differences only.
+        stamp = line_time_s(text, near_s)
+        if stamp is not None:
+            return None, stamp
         match = _OF_DAY.match(text[:SEARCH_CHARS])
         if match is None:
             return None, None
