@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from monitor.steps.formats.announced import AnnouncedFormat
 from monitor.steps.formats.box_table import BoxTableFormat
+from monitor.steps.formats.column_table import ColumnTableFormat
 from monitor.steps.formats.endings import EndingsFormat
 from monitor.steps.formats.epoch_bars import EpochBarsFormat
 from monitor.steps.formats.hf_dict import HfDictFormat
@@ -13,6 +14,7 @@ from monitor.steps.formats.json_line import JsonLineFormat
 from monitor.steps.formats.known_lines import KnownLinesFormat
 from monitor.steps.formats.line_format import FileText, LineFormat, Origin
 from monitor.steps.formats.phase_words import PhaseWordsFormat
+from monitor.steps.formats.prefixed_json import PrefixedJsonFormat
 from monitor.steps.formats.step_line import StepLineFormat
 from monitor.steps.formats.tqdm import TqdmFormat
 from monitor.steps.lines import Line
@@ -26,6 +28,8 @@ FORMATS: tuple[Callable[[], LineFormat], ...] = (
     KnownLinesFormat,
     EpochBarsFormat,
     BoxTableFormat,
+    ColumnTableFormat,
+    PrefixedJsonFormat,
     StepLineFormat,
     PhaseWordsFormat,
     EndingsFormat,

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from monitor.newest import drop_oldest
+from monitor.steps.formats.announced import EPOCH_KEYS, ITER_KEYS, STEP_KEYS, UPDATE_KEYS
 from monitor.steps.formats.bar_text import last_bar
 from monitor.steps.formats.figures import figures
 from monitor.steps.formats.known_lines import known_line, known_mark
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.formats.numbers import count, duration_s
-from monitor.steps.formats.stamps import line_time_s
+from monitor.steps.formats.run_clock import RunClock
 from monitor.steps.lines import Line
 from monitor.types.steps import StepEvent, StepUnit, StepValue
 
@@ -45,7 +46,17 @@ _EACH = re.compile(
     r"\b(?:elapsed time per iteration \(ms\)|step_time|iter_time|time|dt)[ \t]{0,3}[:= ][ \t]{0,4}"
     r"(?P<n>\d{1,9}(?:\.\d{1,6})?)(?P<unit>ms|s)?\b"
 )
-_SECONDS = re.compile(r"\[(?P<n>\d{1,7}(?:\.\d{1,4})?)s\]|\btime taken: (?P<m>\d{1,7}(?:\.\d{1,4})?)s", re.IGNORECASE)
+_LASTED = re.compile(
+    r"\[(?P<n>\d{1,7}(?:\.\d{1,4})?)s\]"
+    r"|\b(?:time(?: taken| cost| elapsed)?|epoch[ _]time|took|duration)(?: \(s\))?[ \t]{0,2}[:=]?[ \t]{0,4}"
+    r"(?P<words>\d{1,7}(?:\.\d{1,4})? ?(?:seconds|secs|sec|s|minutes|mins|min|m)\b"
+    r"(?: {0,2}\d{1,2}(?:\.\d{1,4})? ?s\b)?)",
+    re.IGNORECASE,
+)
+"""How long an epoch took: in its own line, or in one of the next few."""
+LINES_TO_TIME = 8
+_TOTALS: dict[str, tuple[str, ...]] = {"step": STEP_KEYS, "it": ITER_KEYS, "update": UPDATE_KEYS}
+"""Settings that hold the total of a counter, by the word that it begins with."""
 _HELD_OUT = re.compile(
     r"(?:\b|_)(?:e?val|eval\w*|valid\w*|test\w*|predict\w*|best|saved?|saving|checkpoint|resum\w*|load\w*)"
     r"(?:\W{1,3}(?:at|after|from|to|in|for))?\W{0,3}$",
@@ -82,6 +93,10 @@ class StepLineFormat:
 
     def __init__(self) -> None:
         self._series: dict[str, _Series] = {}
+        self._untimed: StepEvent | None = None
+        """The last count of an epoch, while a line with its time may follow."""
+        self._untimed_lines = 0
+        self._clock = RunClock()
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """A counter, and what stood back until it was believed."""
@@ -93,7 +108,7 @@ class StepLineFormat:
         values = figures(content)
         found = self._find(content, values, text, whole=line.whole)
         if found is None:
-            return ()
+            return self._timed_after(content, origin)
         series = self._series.setdefault(found.label, _Series())
         drop_oldest(self._series, MAX_SERIES)
         found = self._over_epochs(found, series, text)
@@ -103,12 +118,38 @@ class StepLineFormat:
             series.rises += series.last >= 0
         series.last = found.n
         believed = series.rises >= RISES_TO_BELIEVE
-        event = self._event(line, found, values, origin, believed=believed)
+        event = self._event(line, self._with_total(found, text), values, text, origin, believed=believed)
+        self._untimed, self._untimed_lines = event if event.unit == "epoch" and event.event_s is None else None, 0
         if not believed and not values:
             series.held = [*series.held, event][-RISES_TO_BELIEVE:]
             return ()
         held, series.held = series.held, []
         return (*(msgspec.structs.replace(e, confidence=event.confidence) for e in held), event)
+
+    def _timed_after(self, content: str, origin: Origin) -> tuple[StepEvent, ...]:
+        """The time of the epoch that was counted a few lines above."""
+        event = self._untimed
+        self._untimed_lines += 1
+        if event is None or self._untimed_lines > LINES_TO_TIME:
+            return ()
+        lasted_s = _lasted_s(content)
+        if lasted_s is None:
+            return ()
+        self._untimed = None
+        elapsed_s = self._clock.add(lasted_s)
+        return (msgspec.structs.replace(event, elapsed_s=elapsed_s, seen_s=origin.seen_s, values=figures(content)),)
+
+    def _with_total(self, found: _Found, text: FileText) -> _Found:
+        """A total that the text announced, where the line has none."""
+        if found.total is not None:
+            return found
+        if found.unit == "epoch":
+            keys: tuple[str, ...] = EPOCH_KEYS
+        else:
+            word = found.label.rsplit(" ", 1)[-1]
+            keys = next((names for start, names in _TOTALS.items() if word.startswith(start)), ())
+        total, source = text.announced.total(keys, least=found.n)
+        return found if total is None else replace(found, total=total, total_source=source)
 
     def _find(self, content: str, values: tuple[StepValue, ...], text: FileText, *, whole: bool) -> _Found | None:
         content = content.encode().lower().decode()  # ASCII only, so that places in the text stay the same
@@ -166,10 +207,18 @@ class StepLineFormat:
         return replace(found, n=before * found.total + found.n, total=total, total_source="epochs in the line")
 
     def _event(
-        self, line: Line, found: _Found, values: tuple[StepValue, ...], origin: Origin, *, believed: bool
+        self,
+        line: Line,
+        found: _Found,
+        values: tuple[StepValue, ...],
+        text: FileText,
+        origin: Origin,
+        *,
+        believed: bool,
     ) -> StepEvent:
         content = line.text
-        stamp = line_time_s(content)
+        stamp, of_text_s = text.clock.read(content, origin.seen_s)
+        elapsed_s = _elapsed(content)
         confidence = 0.5 if found.unit == "epoch" else 0.65
         confidence += 0.1 if any(v.name == "loss" for v in values) else 0.0
         return StepEvent(
@@ -184,7 +233,7 @@ class StepLineFormat:
             epoch=None if found.epoch is None else float(found.epoch),
             event_s=stamp,
             event_clock="none" if stamp is None else "text",
-            elapsed_s=_elapsed(content),
+            elapsed_s=of_text_s if elapsed_s is None else elapsed_s,
             seconds_per_step=_each(content, found.unit),
             seen_s=origin.seen_s,
             values=tuple(v for v in values if v.name != "epoch" and (line.whole or not content.endswith(str(v.value)))),
@@ -216,11 +265,17 @@ def _elapsed(content: str) -> float | None:
     return None if number is None else number / 1000 if match["unit"] == "ms" else number
 
 
+def _lasted_s(content: str) -> float | None:
+    match = _LASTED.search(content)
+    if match is None:
+        return None
+    return float(match["n"]) if match["n"] is not None else duration_s(match["words"].lower())
+
+
 def _each(content: str, unit: StepUnit) -> float | None:
     """The time of one step as the line prints it; quoted."""
     if unit == "epoch":
-        seconds = _SECONDS.search(content)
-        return None if seconds is None else float(seconds["n"] or seconds["m"])
+        return _lasted_s(content)
     match = _EACH.search(content) if "time" in content or "dt" in content else None
     if match is None:
         return None
