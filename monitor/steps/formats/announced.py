@@ -66,6 +66,10 @@ class Announced:
         """A setting was named."""
         self._found[key] = total
 
+    def figure(self, key: str) -> float | None:
+        """What was announced under a name."""
+        return self._found.get(key)
+
     def total(self, keys: tuple[str, ...], least: float = 0.0) -> tuple[float | None, str]:
         """The total under the first of these names, and where it comes from; none that is below `least`."""
         for key in keys:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from monitor.steps.formats.figures import figures
+from monitor.steps.formats.language_lines import LANGUAGE_LINES, LANGUAGE_MARKS
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.formats.line_shape import LineShape, Mark
 from monitor.steps.formats.numbers import count, duration_s
@@ -16,8 +17,8 @@ from monitor.steps.formats.vision_lines import VISION_LINES, VISION_MARKS
 from monitor.steps.lines import Line
 from monitor.types.steps import StepEvent, StepValue
 
-LINES: tuple[LineShape, ...] = VISION_LINES + SPEECH_LINES
-MARKS: tuple[Mark, ...] = VISION_MARKS + SPEECH_MARKS
+LINES: tuple[LineShape, ...] = VISION_LINES + SPEECH_LINES + LANGUAGE_LINES
+MARKS: tuple[Mark, ...] = VISION_MARKS + SPEECH_MARKS + LANGUAGE_MARKS
 NEAR_RATIO = 0.02
 """A count of the run and one of epochs and batches are the same when they differ by no more."""
 EPOCH_CONFIDENCE = 0.6
@@ -116,7 +117,7 @@ class KnownLinesFormat:
             event_s=event_s,
             event_clock="none" if event_s is None else "text",
             elapsed_s=elapsed_s,
-            seconds_per_step=_each_s(known, line.text),
+            seconds_per_step=_each_s(known, line.text, text),
             seen_s=origin.seen_s,
             phase="training" if found.step is None else None,
             values=_values(line),
@@ -164,6 +165,8 @@ class KnownLinesFormat:
         shape = known.shape
         step = n + 1 if shape.zero_based else n
         total, source = known.number("total"), "log line"
+        if total is not None and shape.last_is_total:
+            total += 1
         if total is None:
             total, source = text.announced.total(shape.totals, least=step)
         same = in_epochs.step is not None and abs(in_epochs.step - n) <= max(2.0, NEAR_RATIO * n)
@@ -222,8 +225,10 @@ def _of_epochs(before: float, batch: float, length: float, epochs: float | None,
     return _Count(step, total, "" if total is None else f"{epochs:g} epochs of {length:g} ({source})")
 
 
-def _each_s(known: KnownLine, content: str) -> float | None:
+def _each_s(known: KnownLine, content: str, text: FileText) -> float | None:
     seconds = known.seconds("each")
+    if seconds is None and known.shape.each_key:
+        return text.announced.figure(known.shape.each_key)
     if seconds is None and known.shape.each is not None:
         match = known.shape.each.search(content)
         seconds = None if match is None else count(match[1])

@@ -32,7 +32,7 @@ class LineShape:
     first_epoch: int | None = None
     """The number of the first epoch; `None` where the text must tell."""
     last_is_total: bool = False
-    """The number of epochs is printed as that of the last one, counted from 0."""
+    """The number of epochs (or of steps) is printed as that of the last one, counted from 0."""
     when: Literal["during", "begin", "done"] = "during"
     """Where in its epoch the line stands, for a line that names an epoch only."""
     zero_based: bool = False
@@ -44,6 +44,8 @@ class LineShape:
     """Where the time of a step stands, if not in `pattern`; its group 1 is seconds."""
     scale_s: float = 1.0
     """Seconds of one unit of `each`."""
+    each_key: str = ""
+    """The name of an announced figure that is the time of a step, where another line tells it."""
     confidence: float = 0.85
     """Of a counter of steps; one of epochs gives way to any surer counter of steps."""
 
