@@ -77,7 +77,7 @@ LANGUAGE_LINES: tuple[LineShape, ...] = (
     LineShape(
         "DeepSpeed",
         ("step=", ", skipped=", ", lr="),
-        _row(r"step=(?P<n>{N}), skipped={N}, lr="),
+        _row(r"step=(?P<n>(?!0,){N}), skipped={N}, lr="),
         unit="optimizer_step",
         totals=TRAIN_TOTALS,
         confidence=0.75,
@@ -182,6 +182,15 @@ LANGUAGE_LINES: tuple[LineShape, ...] = (
             r"(?=[^'\"`{}]{0,400}loss=)[\w/]{1,40}=[\d.naife+-]{1,24}"
         ),
         totals=STEP_KEYS,
+    ),
+    LineShape(
+        "Lightning console",
+        ("Epoch ", ": ", "e"),
+        compiled(
+            r"(?:^|[\]:|] |INFO {1,4})Epoch (?P<epoch>{N}): (?:[A-Za-z][\w/]{0,40} {1,2}-?{D}(?:e[-+]\d\d)? {1,4}){2}"
+        ),
+        unit="epoch",
+        when="done",
     ),
     LineShape(
         "torchtune",

@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from monitor.newest import drop_oldest
+from monitor.steps.formats.announced import EPOCH_KEYS
 from monitor.steps.formats.bar_kind import BarKind, bar_kind
 from monitor.steps.formats.bar_text import BarText, last_bar
 from monitor.steps.formats.figures import figures
+from monitor.steps.formats.language_lines import BAR_TOTAL
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.lines import Line
 from monitor.types.steps import Phase, StepEvent, StepUnit
@@ -20,6 +22,13 @@ from monitor.types.steps import Phase, StepEvent, StepUnit
 MAX_BARS = 32
 COMPLETE_RATIO = 0.95
 """A bar that falls back from here on has ended its epoch; one that falls back earlier was broken off."""
+
+LAG_STEPS = 3
+LAG_S = 60.0
+"""A count that is this little behind the last one, on a clock that is as near, is another rank's bar."""
+RANK_TOTAL = 8
+"""Of shorter bars that is no reason to believe so."""
+STEP_TOTALS = ("max_steps", "max_train_steps")
 
 
 @dataclass
@@ -86,6 +95,8 @@ class TqdmFormat:
             return ()
         if known is not None and printed.n == 0 < known.n and kind.epoch is not None and kind.epoch == known.kind.epoch:
             return ()  # reset for the next epoch before it is given the next epoch's name
+        if known is not None and _other_rank(known, printed):
+            return ()
         bar, edge = self._move(kind, printed)
         phase = kind.phase or ("evaluating" if self._inside(bar) else None)
         if phase is not None:
@@ -188,15 +199,15 @@ class TqdmFormat:
         count = _Count(n, total, series=series, confidence=kind.confidence, total_source="" if total is None else "bar")
         if not kind.key and bar.longest_s < max(other.longest_s for other in self._bars.values() if not other.kind.key):
             count.confidence = 0.5  # of bars without a word, the one that ran longest is the training
+        if total is None and n == 0 and bar.advances == 0:
+            count.confidence = 0.2  # nothing says yet that it will ever count
         if kind.epoch is not None:
             count.epoch = float(kind.epoch)
             if not kind.whole_run:
-                text.epochs.note(kind.epoch, kind.epochs)
-                if total is None:
-                    count.step += bar.before
-                    count.total_source = "the bar has no total"
-                self._of_epochs(count, text.epochs.before(1 if kind.epochs is not None else 0), text.epochs.total)
+                self._by_name(count, bar, kind.epoch, text)
             return count
+        if total is not None and kind.whole_run:
+            text.announced.note(BAR_TOTAL, total)
         if total is None or kind.whole_run:
             return count
         outer = self._outer(bar)
@@ -212,6 +223,32 @@ class TqdmFormat:
         elif bar.runs > 1:
             self._of_epochs(count, bar.completed, None)
         return count
+
+    def _by_name(self, count: _Count, bar: _Bar, epoch: int, text: FileText) -> None:
+        """A bar that names its epoch; how many there are may stand elsewhere."""
+        kind = bar.kind
+        text.epochs.note(epoch, kind.epochs)
+        epochs, source = text.epochs.total, "named"
+        if bar.total is None:
+            count.step += bar.before
+            count.total_source = "the bar has no total"
+            return
+        before = text.epochs.before(1 if kind.epochs is not None else 0)
+        if kind.first_epoch is not None:
+            before = max(0, epoch - kind.first_epoch)
+        if epochs is None:
+            outer = self._outer(bar)
+            if outer is not None and outer.total is not None and "epoch" in outer.kind.key:
+                epochs = int(outer.total)
+            else:
+                told, source = text.announced.total(EPOCH_KEYS, least=float(epoch))
+                epochs = None if told is None else int(told)
+        planned, planned_source = text.announced.total(STEP_TOTALS)
+        self._of_epochs(count, before, epochs)
+        if count.total is not None and source != "named":
+            count.total_source += f" ({source})"
+        if planned is not None and planned >= count.step and (count.total is None or planned < count.total):
+            count.total, count.total_source = planned, planned_source
 
     def _is_outer(self, bar: _Bar) -> bool:
         later = False
@@ -236,6 +273,15 @@ class TqdmFormat:
             count.total_source = f"{epochs} epochs of {per_epoch:g}"
         if count.total is not None and count.step > count.total:
             count.total, count.total_source = None, "more epochs than the text announced"
+
+
+def _other_rank(known: _Bar, printed: BarText) -> bool:
+    behind = known.n - printed.n
+    if not 0 < behind <= LAG_STEPS or printed.n <= 0 or printed.elapsed_s is None or known.elapsed_s is None:
+        return False
+    if known.total is not None and (known.total <= RANK_TOTAL or (not known.open and printed.n < known.total / 2)):
+        return False
+    return abs(printed.elapsed_s - known.elapsed_s) <= LAG_S
 
 
 def _lasted_s(printed: BarText) -> float:
