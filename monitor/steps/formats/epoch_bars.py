@@ -22,7 +22,7 @@ _D = r"\d{1,9}(?:\.\d{1,9})?"
 _HEADER = re.compile(rf"^Epoch (?P<epoch>{_N})/(?P<epochs>{_N})$")
 _KERAS = re.compile(
     rf"^(?P<n>{_N})/(?P<total>{_N}|Unknown) "
-    rf"(?:[━─╸╺]{{3,80}} |\[[=>.]{{3,80}}\] |-)"
+    rf"(?:[━─╸╺]{{3,80}} |\[[=>.]{{3,80}}\] |-|(?=\d{{1,6}}s ))"
 )
 _KERAS_EACH = re.compile(rf" (?P<each>{_D})(?P<unit>s|ms|us|µs)/(?:step|epoch|sample)\b")
 _KERAS_LASTED = re.compile(rf"(?:^|[━─ \]-] ?)(?P<lasted>{_D})s (?:{_D}(?:s|ms|us|µs)/\w+ )?(?:- |$)")

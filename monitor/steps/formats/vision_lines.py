@@ -10,7 +10,7 @@ from monitor.steps.formats.line_shape import LineShape, Mark, compiled
 _TIME = re.compile(r"\btime: {0,2}(\d{1,6}\.\d{1,9})")
 _TIME_S = re.compile(r"\bTime:? {1,3}(\d{1,6}\.\d{1,9})")
 _COST = re.compile(r"\b(?:avg_)?batch_cost: (\d{1,6}\.\d{1,9})")
-_LAST_TIME = re.compile(r"\b(?:last_time|time): (\d{1,6}\.\d{1,9})")
+_LAST_TIME = re.compile(r"^(?:.{0,1500}?\blast_time: |.{0,1500}?\btime: )(\d{1,6}\.\d{1,9})")
 
 VISION_LINES: tuple[LineShape, ...] = (
     LineShape(
