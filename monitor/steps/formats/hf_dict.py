@@ -42,6 +42,8 @@ _RATE_DIGITS = 0.0005
 """`train_steps_per_second` has three digits behind the point."""
 _WHOLE_EPOCHS = 0.02
 """A run that ended this near a whole number of epochs was not broken off inside one."""
+RUN_OUT_RATIO = 0.02
+"""Schedules that run out end at zero or near it."""
 _OPENING = re.compile(r"^[^'\"#]{0,120}\{'[\w/ .-]{1,64}': [^{}]{1,80},$")
 _INNER_LINE = re.compile(r"^'[\w/ .-]{1,64}': [^{}]{1,80}[,}]$")
 
@@ -53,23 +55,34 @@ class _Logged:
     epochs: list[float] = field(default_factory=list)
     """The first and the last."""
     count: int = 0
+    rates: tuple[float, float] = (0.0, 0.0)
+    """The highest learning rate and the last one."""
     evaluated: bool = False
 
-    def note(self, epoch: float) -> None:
+    def note(self, epoch: float, rate: float | None) -> None:
         """One was printed; another rank's, or the same under a logger's prefix, counts once."""
         if self.epochs and epoch == self.epochs[-1]:
             return
         if self.epochs and epoch < self.epochs[-1]:
-            self.epochs, self.count, self.evaluated = [], 0, False
+            self.epochs, self.count, self.rates, self.evaluated = [], 0, (0.0, 0.0), False
+        if rate is not None:
+            self.rates = max(rate, self.rates[0]), rate
         self.count += 1
         self.epochs = [*self.epochs[:1], epoch]
 
-    def every_epochs(self) -> float | None:
-        """Epochs from one to the next, where the first came as long after the beginning."""
-        if self.count < 4:
+    def may_have_stopped(self) -> bool:
+        """Whether it may have ended before its plan: it was evaluated, and its learning rate had not run out."""
+        highest, last = self.rates
+        return self.evaluated and last > RUN_OUT_RATIO * highest
+
+    def periods(self) -> int | None:
+        """How often the logging period fits in before the last line; `None` where the lines do not come evenly."""
+        if self.count < 5:
             return None
         each = (self.epochs[-1] - self.epochs[0]) / (self.count - 1)
-        return each if abs(self.epochs[0] - each) <= max(0.25 * each, 0.011) else None
+        if abs(self.epochs[0] - each) <= max(0.25 * each, 0.011):
+            return self.count
+        return self.count - 1 if self.epochs[0] < 0.5 * each else None  # the first step is logged as well
 
 
 class HfDictFormat:
@@ -156,7 +169,7 @@ class HfDictFormat:
             return steps, "optimizer_step", steps, source, 0.6
         if "loss" not in pairs or epoch is None:
             return None, "step", None, "", 0.35
-        self._logged.note(epoch)
+        self._logged.note(epoch, count(pairs.get("learning_rate", "")))
         epochs, source = _announced_epochs(text)
         return epoch, "epoch", epochs if epochs is not None and epochs >= epoch else None, source, 0.35
 
@@ -167,12 +180,12 @@ class HfDictFormat:
         Where only one such number fits, the count is exact.
         """
         runtime_s, rate = count(pairs.get("train_runtime", "")), count(pairs.get("train_steps_per_second", ""))
-        each, logged = self._logged.every_epochs(), self._logged
-        if runtime_s is None or rate is None or epoch is None or each is None or not logged.epochs:
+        periods, logged = self._logged.periods(), self._logged
+        if runtime_s is None or rate is None or epoch is None or periods is None or logged.epochs[-1] <= 0:
             return None
-        if logged.evaluated or abs(epoch - round(epoch)) > _WHOLE_EPOCHS:
+        if logged.may_have_stopped() or abs(epoch - round(epoch)) > _WHOLE_EPOCHS:
             return None  # it may have been stopped early: the figures are of the steps that were planned
-        lines = epoch / (logged.epochs[-1] / logged.count)
+        lines = periods * epoch / logged.epochs[-1]
         least, most = (rate - _RATE_DIGITS) * runtime_s, (rate + _RATE_DIGITS) * runtime_s
         first, last = math.ceil(least / lines - 0.02), math.floor(most / lines + 0.02)
         if first != last or first < 1:
