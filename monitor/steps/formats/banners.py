@@ -28,7 +28,7 @@ _SENTENCES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ("hf_batch", "Total train batch size", compiled(r"Total train batch size \([^)]{1,80}\) = ({N})$")),
     ("total_training_steps", "otal training steps", compiled(_LEAD + r"[Tt]otal training steps ?[:=] ?({N})$")),
     ("total_training_steps", "total steps ", compiled(r"\btotal steps ({N}) \(warmup ")),
-    ("num_iterations", "umber of iterations", compiled(r"[Nn]umber of iterations[^:={]{0,60}[:=] ({N})$")),
+    ("num_iterations", "umber of iterations", compiled(r"[Nn]umber of iterations[^={'\"]{0,60}[:=] ({N})$")),
     ("total_steps", "Config param steps", compiled(r"\bConfig param steps: ({N})$")),
     ("max_duration_epochs", "max_duration", compiled(r"\bmax_duration['\"]?: ['\"]?({N})ep\b")),
     ("deepspeed_batch", "train_batch_size ", compiled(r"\btrain_batch_size \.{3,40} ({N})$")),

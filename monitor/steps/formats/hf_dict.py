@@ -19,7 +19,7 @@ from monitor.types.steps import StepEvent, StepUnit, StepValue
 MAX_PAIRS = 256
 SPLIT_LINES = 128
 """A dictionary that was printed over more lines is left."""
-_PAIR = re.compile(r"'([\w/ .-]{1,64})': (?:'([^']{0,40})'|(?:np\.\w{1,12}\()?(-?[\w.+-]{1,40}))")
+_PAIR = re.compile(r"'([\w/ .()-]{1,64})': (?:'([^']{0,40})'|(?:np\.\w{1,12}\()?(-?[\w.+-]{1,40}))")
 _MARKS = ("'loss'", "'eval_loss'", "'train_runtime'", "'eval_runtime'", "'train_loss'", "'learning_rate'", "loss'")
 _STEPS = ("step", "global_step", "iteration", "train/global_step", "train_step")
 _KEPT = {
@@ -44,8 +44,10 @@ _WHOLE_EPOCHS = 0.02
 """A run that ended this near a whole number of epochs was not broken off inside one."""
 RUN_OUT_RATIO = 0.02
 """Schedules that run out end at zero or near it."""
-_OPENING = re.compile(r"^[^'\"#]{0,120}\{'[\w/ .-]{1,64}': [^{}]{1,80},$")
-_INNER_LINE = re.compile(r"^'[\w/ .-]{1,64}': [^{}]{1,80}[,}]$")
+_PROGRAM = re.compile(r"[#'\"`]")
+"""Stands in front of a dictionary in program text, not in output."""
+_OPENING = re.compile(r"^[^'\"#]{0,120}\{'[\w/ .()-]{1,64}': [^{}]{1,80},$")
+_INNER_LINE = re.compile(r"^'[\w/ .()-]{1,64}': [^{}]{1,80}[,}]$")
 
 
 @dataclass
@@ -99,7 +101,7 @@ class HfDictFormat:
         """Loss, learning rate, epoch; `train_runtime` says that training is through."""
         content = self._joined(line)
         start = content.find("{'")
-        if start < 0 or not any(mark in content for mark in _MARKS):
+        if start < 0 or _PROGRAM.search(content[:start]) or not any(mark in content for mark in _MARKS):
             return ()
         end = content.find("}", start)
         if end < 0:

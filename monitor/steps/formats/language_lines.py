@@ -210,7 +210,9 @@ LANGUAGE_LINES: tuple[LineShape, ...] = (
     LineShape(
         "NeMo-RL", ("===", " Step "), compiled(r"^={8,60} Step (?P<n>{N})/(?P<total>{N}) ={8,60}$"), confidence=0.8
     ),
-    LineShape("OpenRLHF", ("lobal step ", ": {'"), compiled(r"^\W{0,4}Global step (?P<n>{N}): \{'"), confidence=0.9),
+    LineShape(
+        "OpenRLHF", ("lobal step ", ": {'"), compiled(r"^[^\w'\"#`]{0,4}Global step (?P<n>{N}): \{'"), confidence=0.9
+    ),
     LineShape(
         "prime-rl",
         ("Step ", " | Time: ", " | "),
