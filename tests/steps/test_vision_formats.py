@@ -164,11 +164,11 @@ SAMPLES = (
     Sample(
         "stylegan",
         "Training for 25000 kimg...\n"
-        "tick 12    kimg 48.4     time 12m 30s      sec/tick 45.0    sec/kimg 11.20   maintenance 0.1\n",
+        "tick 12    kimg 48.4     time 12m 30s      sec/tick 45.0    sec/kimg 11.20\n",
         48.4, 25000,
     ),
     Sample(
-        "nerfstudio", "120 (0.40%)          45.100 ms            22 m, 29 s           90.1 K\n", 120, None, each_s=0.0451
+        "nerfstudio", "120 (0.40%)          45.100 ms            22 m, 29 s      90.1 K\n", 120, None, each_s=0.0451
     ),
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ import re
 from monitor.steps.formats.figures import own_name
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.formats.numbers import count, figure
+from monitor.steps.formats.run_clock import CoarseClock
 from monitor.steps.lines import Line
 from monitor.types.steps import StepEvent, StepUnit, StepValue
 
@@ -49,6 +50,7 @@ class BoxTableFormat:
 
     def __init__(self) -> None:
         self._rows: list[tuple[str, str]] = []
+        self._clock = CoarseClock()
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """The counter of the table that this line closes."""
@@ -82,6 +84,8 @@ class BoxTableFormat:
         elapsed_s = next(
             (n for name, value in fields.items() if _plain(name) in _ELAPSED and (n := count(value))), None
         )
+        if elapsed_s is not None:
+            elapsed_s = self._clock.take(elapsed_s, 1.0 if elapsed_s == int(elapsed_s) else 0.0)
         total, source = text.announced.total(("total_timesteps",), least=step)
         if _plain(key) not in ("total_timesteps", "total timesteps"):
             total, source = None, ""

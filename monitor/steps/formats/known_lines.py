@@ -11,7 +11,7 @@ from monitor.steps.formats.language_lines import LANGUAGE_LINES, LANGUAGE_MARKS
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
 from monitor.steps.formats.line_shape import LineShape, Mark
 from monitor.steps.formats.numbers import count, duration_s
-from monitor.steps.formats.run_clock import LeftTotal, RunClock
+from monitor.steps.formats.run_clock import CoarseClock, LeftTotal, RunClock
 from monitor.steps.formats.speech_lines import SPEECH_LINES, SPEECH_MARKS
 from monitor.steps.formats.vision_lines import VISION_LINES, VISION_MARKS
 from monitor.steps.lines import Line
@@ -82,7 +82,7 @@ class KnownLinesFormat:
 
     def __init__(self) -> None:
         self._clock = RunClock()
-        self._since_s = 0.0
+        self._coarse = CoarseClock()
         self._batches: dict[str, float] = {}
         """The length of an epoch, by framework."""
         self._left = LeftTotal()
@@ -132,8 +132,9 @@ class KnownLinesFormat:
         if epoch is not None:
             text.epochs.note(int(epoch), None if epochs is None else int(epochs))
         before: float | None = text.epochs.before()
-        if epoch is not None and shape.first_epoch is not None:
-            before = max(0.0, epoch - shape.first_epoch)
+        named = float(text.epochs.epoch) if epoch is None and text.epochs.epoch is not None else epoch
+        if named is not None and shape.first_epoch is not None:
+            before = max(0.0, named - shape.first_epoch)
         if batches:
             self._batches[shape.framework] = batches
         if n is not None:
@@ -159,7 +160,11 @@ class KnownLinesFormat:
             return printed + 1 if known.shape.last_is_total else printed, "epochs in the line"
         if known.number("epoch") is None and text.epochs.total is not None:
             return float(text.epochs.total), "epochs in the text"
-        return text.announced.total(known.shape.epoch_totals, least=known.number("epoch") or 0.0)
+        epoch = known.number("epoch") or 0.0
+        total, source = text.announced.total(known.shape.epoch_totals, least=epoch)
+        if total is None and text.epochs.total is not None and epoch <= text.epochs.total:
+            return float(text.epochs.total), "epochs in the text"
+        return total, source
 
     def _of_run(self, known: KnownLine, n: float, in_epochs: _Count, text: FileText) -> _Count:
         shape = known.shape
@@ -181,7 +186,9 @@ class KnownLinesFormat:
     def _elapsed_s(self, known: KnownLine, epoch: float | None) -> float | None:
         elapsed_s = known.seconds("elapsed")
         if elapsed_s is not None:
-            return elapsed_s
+            printed = _printed_s(known.match["elapsed"])
+            whole = elapsed_s == int(elapsed_s)
+            return self._coarse.take(elapsed_s, printed[1] if printed is not None else 1.0 if whole else 0.0)
         since_s = known.seconds("since")
         if since_s is not None:
             return self._clock.add(since_s)

@@ -6,6 +6,8 @@ import math
 
 BEGUN_RATIO = 0.5
 """A clock that falls below this share of what it said has begun anew."""
+DIGITS = 20
+"""Then one digit is 5 % of what has gone by."""
 
 
 class RunClock:
@@ -32,6 +34,23 @@ class RunClock:
         self._earlier_s += self._last_s + seconds
         self._last_s, self._part = 0.0, None
         return self._earlier_s
+
+
+class CoarseClock:
+    """Passes a clock on only as often as its last digit allows: whole seconds say nothing of steps of two seconds."""
+
+    def __init__(self) -> None:
+        self._last_s: float | None = None
+
+    def take(self, elapsed_s: float, digit_s: float) -> float | None:
+        """The time, where enough of its digits have gone by since the last one that was passed on.
+
+        Parts of a second are passed on always: what they lack evens out over many lines.
+        """
+        if self._last_s is not None and digit_s >= 1 and 0 <= elapsed_s - self._last_s < DIGITS * digit_s:
+            return None
+        self._last_s = elapsed_s
+        return elapsed_s
 
 
 class LeftTotal:

@@ -96,6 +96,7 @@ SPEECH_LINES: tuple[LineShape, ...] = (
         "Coqui",
         ("STEP: ", "GLOBAL_STEP: "),
         compiled(r"-- STEP: (?P<batch>{N})/(?P<batches>{N}) -- GLOBAL_STEP: (?P<n>{N})"),
+        first_epoch=0,
     ),
     LineShape(
         "Tacotron",
