@@ -50,7 +50,8 @@ def test_epochs_of_an_outer_bar() -> None:
 def test_bar_without_a_rate_and_its_planned_steps() -> None:
     text = "max_steps: 9000\n"
     text += "".join(
-        f"\rEpoch 0: :  1%|#     | {n}/10000 [{clock(n * 40)}<53:20:00, v_num=, reduced_train_loss=2.1, global_step={n - 1}.0, consumed_samples={n * 512}.0]"
+        f"\rEpoch 0: :  1%|#     | {n}/10000 [{clock(n * 40)}<53:20:00, v_num=,"
+        f" reduced_train_loss=2.1, global_step={n - 1}.0, consumed_samples={n * 512}.0]"
         for n in range(1, 200)
     )
     steps = fused(text)

@@ -42,9 +42,11 @@ _RATE_DIGITS = 0.0005
 """`train_steps_per_second` has three digits behind the point."""
 _WHOLE_EPOCHS = 0.02
 """A run that ended this near a whole number of epochs was not broken off inside one."""
+CLOSING_CONFIDENCE = 0.4
+"""More than that of the epochs, less than that of a bar which is at its end."""
 RUN_OUT_RATIO = 0.02
 """Schedules that run out end at zero or near it."""
-_PROGRAM = re.compile(r"[#'\"`]")
+_PROGRAM = re.compile(r"^[^\w#]{0,4}#(?!#)|['\"`]")
 """Stands in front of a dictionary in program text, not in output."""
 _OPENING = re.compile(r"^[^'\"#]{0,120}\{'[\w/ .()-]{1,64}': [^{}]{1,80},$")
 _INNER_LINE = re.compile(r"^'[\w/ .()-]{1,64}': [^{}]{1,80}[,}]$")
@@ -168,7 +170,7 @@ class HfDictFormat:
             if steps is None:
                 return None, "step", None, "", 0.35
             source = f"train_runtime and train_steps_per_second, {logged.count} lines"
-            return steps, "optimizer_step", steps, source, 0.6
+            return steps, "optimizer_step", steps, source, CLOSING_CONFIDENCE
         if "loss" not in pairs or epoch is None:
             return None, "step", None, "", 0.35
         self._logged.note(epoch, count(pairs.get("learning_rate", "")))
