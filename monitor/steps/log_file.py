@@ -17,6 +17,7 @@ from monitor.steps.lines import Line
 from monitor.steps.log_stores import is_store_name, read_store
 from monitor.steps.tail import Follower, NotAFileError, open_text
 from monitor.steps.thinning import thin
+from monitor.types.documents import Setting
 from monitor.types.steps import StepEvent
 
 LOG_BYTES = 16 * 1024 * 1024
@@ -55,6 +56,8 @@ class LogFacts:
     size_bytes: int = 0
     skipped_bytes: int = 0
     notes: tuple[str, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    """What the text says of when the run ends by itself."""
 
 
 @dataclass
@@ -66,6 +69,7 @@ class _OneLog:
     skipped_bytes: int
     last_stamp_s: float | None
     lines: int
+    settings: tuple[Setting, ...] = ()
 
     @property
     def seen_s(self) -> float:
@@ -158,7 +162,7 @@ def _read(path: str) -> _OneLog:
     events: list[StepEvent] = []
     for line in _fewer(lines):
         events.extend(reader.read(line, origin))
-    return _OneLog(name, events, polled.modified_s, size, polled.skipped_bytes, stamp, len(lines))
+    return _OneLog(name, events, polled.modified_s, size, polled.skipped_bytes, stamp, len(lines), reader.settings())
 
 
 def _fewer(lines: tuple[Line, ...]) -> tuple[Line, ...]:
@@ -190,6 +194,7 @@ def _together(logs: list[_OneLog], clock: Clock) -> tuple[tuple[StepEvent, ...],
         size_bytes=sum(log.size_bytes for log in logs),
         skipped_bytes=sum(log.skipped_bytes for log in logs),
         notes=_notes(logs, steps, stamps),
+        settings=tuple(setting for log in logs for setting in log.settings),
     )
     return tuple(thin(events, MAX_EVENTS)), facts
 

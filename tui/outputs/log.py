@@ -69,6 +69,7 @@ def log_view(facts: LogFacts) -> View:
         sources=steps.sources,
         ended=steps.ended,
         missing=steps.missing,
+        settings=facts.settings,
         progress=tuple(getattr(steps, "progress", ())),
         progress_key=str(getattr(steps, "progress_key", "")),
     )
