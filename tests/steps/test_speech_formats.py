@@ -140,7 +140,7 @@ def test_known_lines(sample: Sample) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "2026-02-03 04:05:06 | INFO | valid | epoch 012 | valid on 'valid' subset | loss 4.1 | ppl 5.7 | num_updates 7860",
+        "2026-02-03 04:05:06 | INFO | valid | epoch 012 | valid on 'valid' subset | loss 4.1 | num_updates 7860",
         '2026-02-03 04:05:06 | INFO | fairseq.tasks | begin validation on "valid" subset',
         '[2026-02-03 04:05:06,123][valid][INFO] - {"epoch": 12, "valid_loss": "4.2", "num_updates": "7860"}',
         "[node] 2026-02-03 04:05:06,123 (trainer:793) INFO: 3epoch:valid:1-50batch: loss=71.0",

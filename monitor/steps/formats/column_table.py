@@ -58,7 +58,7 @@ class ColumnTableFormat:
         content = line.text
         if not line.whole or len(content) > 1024:
             return ()
-        if not content[:1].isdigit() and not content.startswith(("|", "│", "[", "(")):
+        if not content[:1].isdigit() and not content.startswith(("[", "(")):
             header = _header(content)
             if header is not None:
                 if self._table is None or header.names != self._table.names:

@@ -10,6 +10,8 @@ SEARCH_CHARS = 64
 AHEAD_S = 2 * 86400.0
 """A date without a year may lie this far ahead of now (zones, wrong clocks); further ahead it is last year's."""
 DAY_S = 86400.0
+BACK_S = 2 * 3600.0
+"""A time of day that lies further back than this is the next day's; less is summer time or another rank's line."""
 _NAMES = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 _MONTHS = {name: n + 1 for n, name in enumerate(_NAMES.split("|"))}
 _TIME = r"(?P<hour>[01]\d|2[0-3]):(?P<minute>[0-5]\d):(?P<second>[0-6]\d)(?:[.,](?P<fraction>\d{1,9}))?"
@@ -113,7 +115,7 @@ class LineClock:
             return None, None
         of_day_s = int(match["hour"]) * 3600 + int(match["minute"]) * 60 + int(match["second"])
         time_s = of_day_s + float("0." + (match["fraction"] or "0"))
-        if self._of_day_s is not None and time_s < self._of_day_s - DAY_S / 2:
+        if self._of_day_s is not None and time_s < self._of_day_s - BACK_S:
             self._days += 1
         self._of_day_s = time_s
         return None, self._days * DAY_S + time_s

@@ -101,6 +101,7 @@ class StepLineFormat:
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """A counter, and what stood back until it was believed."""
         content = line.text
+        self._untimed_lines += 1
         if _QUICK.search(content) is None or last_bar(content) is not None:
             return ()
         if known_line(content) is not None or known_mark(content) is not None:
@@ -129,7 +130,6 @@ class StepLineFormat:
     def _timed_after(self, content: str, origin: Origin) -> tuple[StepEvent, ...]:
         """The time of the epoch that was counted a few lines above."""
         event = self._untimed
-        self._untimed_lines += 1
         if event is None or self._untimed_lines > LINES_TO_TIME:
             return ()
         lasted_s = _lasted_s(content)
@@ -191,6 +191,8 @@ class StepLineFormat:
         """Make one count of one that begins anew each epoch, where the line names the epoch as well."""
         if found.epoch is None or found.unit == "epoch" or found.label == "epoch batch" or found.total is None:
             return found
+        if "global" in found.label or "total" in found.label:
+            return found
         text.epochs.note(found.epoch, found.epochs)
         before = text.epochs.before() or 0
         if found.epochs is not None and found.n <= found.total and series.per_epoch == 0:
@@ -201,8 +203,9 @@ class StepLineFormat:
                 series.per_epoch = found.total
         if series.per_epoch == 0 and found.n < series.last and before >= 1:
             series.per_epoch = found.total
-        if series.per_epoch == 0:
+        if series.per_epoch == 0 and (found.epochs is None or before > 0):
             return found
+        # In the first epoch the count is the same either way, and its total is far more often the epoch's.
         total = None if found.epochs is None else found.epochs * found.total
         return replace(found, n=before * found.total + found.n, total=total, total_source="epochs in the line")
 
