@@ -41,6 +41,13 @@ _SENTENCES: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     *((key, key, compiled(rf"(?<![\w-]){key}['\"]?[ =:]{{1,4}}({{D}})(?![\w%/])")) for key in TIME_CAPS),
 )
 
+_OTHERS = (
+    ("train_batch_size", "deepspeed_batch"),
+    ("gradient_accumulation_steps", "deepspeed_accumulation"),
+    ("steps_per_print", "deepspeed_every"),
+)
+"""The name of a setting, and under which it was noted."""
+
 
 class BannersFormat:
     """Notes what is announced for the other formats of the file; gives no events."""
@@ -62,6 +69,6 @@ class BannersFormat:
 
 
 def announced_settings(text: FileText) -> tuple[Setting, ...]:
-    """Those that bear on when the run ends by itself."""
-    found = ((key, text.announced.figure(key)) for key in TIME_CAPS)
+    """Those that bear on when the run ends by itself, and the sizes of batches."""
+    found = ((name, text.announced.figure(key)) for name, key in (*((key, key) for key in TIME_CAPS), *_OTHERS))
     return tuple(Setting(name=key, value=value, source="in the text") for key, value in found if value is not None)

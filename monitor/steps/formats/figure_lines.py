@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from monitor.steps.formats.language_lines import COMPOSER_EACH
@@ -47,35 +48,68 @@ _MEGATRON = compiled(
     r"(?: \| reserved: {D} \| max reserved: (?P<reserved>{D}))?"
 )
 
+_PLANNED = compiled(r"^\[(?:token|sample)=(?P<n>\d{1,18})/(?P<total>\d{1,18})\]:")
+_BATCH = "Train time/batch: "
+
 
 class FigureLinesFormat:
-    """Reads figures; counts nothing."""
+    """Reads figures, and the count of batches in a block under a line that counts tokens or samples."""
 
     name = "figure_lines"
+
+    def __init__(self) -> None:
+        self._planned: tuple[float, float] | None = None
+        """Tokens or samples so far and in all, of a block that counts in them."""
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """The figures of a line that has nothing else."""
         content = line.text
         if not line.whole or len(content) > MAX_CHARS:
             return ()
+        if content.startswith("[") and "]:" in content:
+            self._planned = _planned(content)
+            return ()
         values: tuple[StepValue, ...] = ()
+        step, total = None, None
+        if self._planned is not None and content.startswith(_BATCH):
+            step, total = _batches(content, *self._planned)
         if "memory (MB)" in content:
             values = _memory(content)
         elif "/" in content:
             values = _pair(content, text)
-        if not values:
+        if not values and step is None:
             return ()
         return (
             StepEvent(
                 process=origin.process,
                 source=self.name,
                 where=origin.where,
+                series="step",
+                step=step,
+                total=total,
+                total_source="" if total is None else "planned in tokens or samples, as many a batch as so far",
+                seconds_per_step=None if step is None else text.announced.figure(COMPOSER_EACH),
                 seen_s=origin.seen_s,
                 values=values,
-                confidence=0.6,
+                confidence=0.6 if step is None else 0.85,
                 evidence=content[:EVIDENCE_CHARS],
             ),
         )
+
+
+def _planned(content: str) -> tuple[float, float] | None:
+    found = _PLANNED.match(content)
+    return None if found is None else (float(found["n"]), float(found["total"]))
+
+
+def _batches(content: str, so_far: float, planned: float) -> tuple[float | None, float | None]:
+    step = count(content[len(_BATCH) :])
+    if step is None or step < 0:
+        return None, None
+    if not step or not so_far or so_far % step:
+        return step, None  # batches of different sizes
+    total = math.ceil(planned / (so_far / step))
+    return step, None if total < step else float(total)
 
 
 def _memory(content: str) -> tuple[StepValue, ...]:

@@ -117,7 +117,7 @@ class HfDictFormat:
         if not values:
             return ()
         epoch = next((v.value for v in values if v.name == "epoch" and isinstance(v.value, float)), None)
-        counted = self._counted(pairs, epoch, text)
+        counted = self._counted(pairs, values, epoch, text)
         step, unit, total, source, confidence = counted
         return (
             StepEvent(
@@ -155,13 +155,13 @@ class HfDictFormat:
         return content
 
     def _counted(
-        self, pairs: dict[str, str], epoch: float | None, text: FileText
+        self, pairs: dict[str, str], values: list[StepValue], epoch: float | None, text: FileText
     ) -> tuple[float | None, StepUnit, float | None, str, float]:
         """Count, its unit, total, where that comes from, and how sure it is."""
         named = next((n for key in _STEPS if (n := count(pairs.get(key, ""))) is not None), None)
         held_out = any(key.startswith(("eval_", "val", "test")) for key in pairs)
         if named is not None and named >= 0:
-            trained = any(own_name(key) == "loss" for key in pairs)
+            trained = any(value.name == "loss" for value in values)
             return (named if trained and not held_out else None), "step", None, "", 0.55
         self._logged.evaluated = self._logged.evaluated or "eval_loss" in pairs
         if "train_runtime" in pairs:
