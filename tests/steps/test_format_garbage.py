@@ -14,8 +14,9 @@ from tests.steps.texts import counts_of, events_of
 
 _WORDS = sorted({hint for row in LINES for hint in row.hints} | {hint for mark in MARKS for hint in mark.hints})
 _PIECES = st.sampled_from(
-    (*_WORDS, "0", "1", "12", "999", "3/10", "[3/10]", "1e9", "-1", "nan", ",", " ", "  ", ": ", "|", "[", "]", "(",
-     ")", "%", "━" * 8, "=>..", "s", "ms/step", "loss", "lr", "\r", "\n", "\t", "{\"epoch\"", "}", "2026-02-03 04:05:06")
+    (*_WORDS, "0", "1", "12", "999", "3/10", "[3/10]", "1e9", "-1", "nan", ",", " ", "  ", ": ", "|", "[", "]",
+     "(", ")", "%", "━" * 8, "=>..", "s", "ms/step", "loss", "lr", "\r", "\n", "\t", "{\"epoch\"", "}",
+     "2026-02-03 04:05:06")
 )  # fmt: skip
 
 

@@ -117,6 +117,9 @@ SAMPLES = (
         "fps step: 12345 fps step and policy inference: 9123 fps total: 9000 epoch: 12/500 frames: 196608\n",
         12, 500,
     ),
+    Sample("rl_games without frames", "fps step: 12345 fps total: 90 epoch: 12/500\n", 12, 500),
+    Sample("rl_games without an end", "fps step: 12345 fps total: 90 epoch: 12 frames: 196608\n", 12, None),
+    Sample("older coqui", " > EPOCH: 3/1000\n   --> STEP: 118/406 -- GLOBAL_STEP: 1336\n", 1336, 406000),
     Sample("rsl_rl", "                       Learning iteration 120/1500\n", 120, 1500),
     Sample("xgboost", "[117]\tvalidation_0-logloss:0.42\n[118]\tvalidation_0-logloss:0.41\n", 119, None),
     Sample("xgboost in a container", "[12:00:01] [118]#011train-rmse:3.50#011validation-rmse:3.60\n", 119, None),
@@ -227,3 +230,19 @@ def test_times_that_begin_anew_each_epoch_add_up() -> None:
     steps = fused("".join(lines))
     assert steps.step == 300
     assert steps.step_seconds == pytest.approx(0.5, rel=0.02)
+
+
+def test_the_time_of_a_block_stands_in_its_last_lines() -> None:
+    blocks = (
+        f"#########\n          Learning iteration {n}/1500\n\n       Computation: 30000 steps/s\n   Mean reward: 1.2\n"
+        f"        Iteration time: 0.60s\n            Total time: {0.6 * (n + 1):.2f}s\n               ETA: 842.3s\n"
+        for n in range(40)
+    )
+    steps = fused("".join(blocks))
+    assert (steps.step, steps.total) == (39, 1500)
+    assert steps.step_seconds == pytest.approx(0.6, rel=0.02)
+
+
+def test_a_pair_that_may_be_epoch_and_batch_or_batch_and_total_tells_no_epoch() -> None:
+    (event,) = events_of("2026-02-03 04:05:06,123 DEBUG TRAIN Batch 40/500 loss 41.2 lr 0.001 rank 0\n")
+    assert (event.step, event.epoch) == (None, None)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 from monitor.steps.formats.figures import figures
 from monitor.steps.formats.language_lines import LANGUAGE_LINES, LANGUAGE_MARKS
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
@@ -21,6 +23,8 @@ LINES: tuple[LineShape, ...] = VISION_LINES + SPEECH_LINES + LANGUAGE_LINES
 MARKS: tuple[Mark, ...] = VISION_MARKS + SPEECH_MARKS + LANGUAGE_MARKS
 NEAR_RATIO = 0.02
 """A count of the run and one of epochs and batches are the same when they differ by no more."""
+LINES_TO_TIME = 60
+"""A block of figures is no longer than this."""
 EPOCH_CONFIDENCE = 0.6
 _LAST_UNIT = re.compile(r"\d+(?:\.(\d+))? ?(d|h|ms|us|m|s)$")
 _UNITS_S = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -87,16 +91,34 @@ class KnownLinesFormat:
         """The length of an epoch, by framework."""
         self._left = LeftTotal()
         self._phase: str | None = None
+        self._untimed: tuple[StepEvent, re.Pattern[str]] | None = None
+        self._lines_after = 0
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """The count of a known line, or the phase or the end that it tells."""
         known = known_line(line.text)
         if known is None:
-            return self._marked(line, text, origin)
+            return self._timed_after(line, origin) or self._marked(line, text, origin)
         if not line.whole and known.match.end() >= len(line.text):
             return ()  # its last number may go on
         self._phase = None
-        return (self._event(known, line, text, origin),)
+        event = self._event(known, line, text, origin)
+        self._untimed = None if known.shape.elapsed_after is None else (event, known.shape.elapsed_after)
+        self._lines_after = 0
+        return (event,)
+
+    def _timed_after(self, line: Line, origin: Origin) -> tuple[StepEvent, ...]:
+        """The time of the count that stands a few lines above."""
+        self._lines_after += 1
+        if self._untimed is None or not line.whole or self._lines_after > LINES_TO_TIME:
+            return ()
+        event, pattern = self._untimed
+        match = pattern.search(line.text)
+        elapsed_s = None if match is None else duration_s(match[1])
+        if elapsed_s is None:
+            return ()
+        self._untimed = None
+        return (msgspec.structs.replace(event, elapsed_s=elapsed_s, seen_s=origin.seen_s, values=()),)
 
     def _event(self, known: KnownLine, line: Line, text: FileText, origin: Origin) -> StepEvent:
         shape, epoch = known.shape, known.number("epoch")

@@ -42,6 +42,8 @@ class LineShape:
     epoch_totals: tuple[str, ...] = EPOCH_KEYS
     each: re.Pattern[str] | None = None
     """Where the time of a step stands, if not in `pattern`; its group 1 is seconds."""
+    elapsed_after: re.Pattern[str] | None = None
+    """Where a later line of the same block tells the time of the run; its group 1 is a duration."""
     scale_s: float = 1.0
     """Seconds of one unit of `each`."""
     each_key: str = ""

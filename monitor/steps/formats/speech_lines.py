@@ -75,7 +75,7 @@ SPEECH_LINES: tuple[LineShape, ...] = (
     LineShape(
         "WeNet",
         ("TRAIN ", "Batch ", "loss "),
-        compiled(r"\bTRAIN (?:\|.{0,40}?\| ?)?Batch (?P<epoch>{N})/(?P<batch>{N}) "),
+        compiled(r"\bTRAIN (?:\|.{0,40}?\| ?)?Batch {N}/{N} "),
         first_epoch=0,
     ),
     LineShape(
@@ -95,7 +95,7 @@ SPEECH_LINES: tuple[LineShape, ...] = (
     LineShape(
         "Coqui",
         ("STEP: ", "GLOBAL_STEP: "),
-        compiled(r"-- STEP: (?P<batch>{N})/(?P<batches>{N}) -- GLOBAL_STEP: (?P<n>{N})"),
+        compiled(r"--(?:>|.{0,40} --) STEP: (?P<batch>{N})/(?P<batches>{N}) -- GLOBAL_STEP: (?P<n>{N})"),
         first_epoch=0,
     ),
     LineShape(
@@ -163,10 +163,15 @@ SPEECH_LINES: tuple[LineShape, ...] = (
     ),
     LineShape(
         "rl_games",
-        ("fps step: ", "epoch: ", "frames: "),
-        compiled(r"\bfps step: .{0,120}?epoch: (?P<n>{N})(?:/(?P<total>{N}))? frames: "),
+        ("fps step: ", "epoch: "),
+        compiled(r"\bfps step: .{0,120}?\bepoch: (?P<n>{N})(?:/(?P<total>{N}))?(?= |$)"),
     ),
-    LineShape("rsl_rl", ("Learning iteration ",), compiled(r"Learning iteration (?P<n>{N})/(?P<total>{N})")),
+    LineShape(
+        "rsl_rl",
+        ("Learning iteration ",),
+        compiled(r"Learning iteration (?P<n>{N})/(?P<total>{N})"),
+        elapsed_after=re.compile(r"^(?:Total time|Time elapsed): {1,40}(\d{1,9}(?:\.\d{1,6})?s|\d{1,6}:\d\d:\d\d)$"),
+    ),
     LineShape(
         "XGBoost",
         ("[", "-", ":"),

@@ -73,6 +73,7 @@ VISION_LINES: tuple[LineShape, ...] = (
             r"\[ {0,8}(?P<batch>{N})/ {0,8}(?P<batches>{N}) \("
         ),
         first_epoch=1,
+        each=re.compile(r"\bBatch time: (\d{1,6}\.\d{1,9})"),
     ),
     LineShape(
         "MetricLogger",
