@@ -20,8 +20,18 @@ MAX_PAIRS = 256
 SPLIT_LINES = 128
 """A dictionary that was printed over more lines is left."""
 _PAIR = re.compile(r"'([\w/ .()-]{1,64})': (?:'([^']{0,40})'|(?:np\.\w{1,12}\()?(-?[\w.+-]{1,40}))")
-_MARKS = ("'loss'", "'eval_loss'", "'train_runtime'", "'eval_runtime'", "'train_loss'", "'learning_rate'", "loss'")
+_MARKS = (
+    "'loss'",
+    "'eval_loss'",
+    "'train_runtime'",
+    "'eval_runtime'",
+    "'train_loss'",
+    "'learning_rate'",
+    "loss'",
+    "'loss/policy_avg'",
+)
 _STEPS = ("step", "global_step", "iteration", "train/global_step", "train_step")
+_POLICY = "loss/policy_avg"
 _KEPT = {
     "num_input_tokens_seen": "tokens",
     "num_tokens": "tokens",
@@ -31,8 +41,11 @@ _KEPT = {
     "train_runtime": "train_runtime_s",
     "train_loss": "train_loss_mean",
     "gradient_norm": "grad_norm",
+    _POLICY: "loss",
 }
 _GIB = {
+    "memory/max_active (GiB)": "memory_bytes",
+    "memory/max_mem_active(gib)": "memory_bytes",
     "memory/max_allocated (GiB)": "memory_allocated_bytes",
     "memory/max_mem_allocated(gib)": "memory_allocated_bytes",
     "memory/device_reserved (GiB)": "memory_reserved_bytes",
@@ -171,7 +184,7 @@ class HfDictFormat:
                 return None, "step", None, "", 0.35
             source = f"train_runtime and train_steps_per_second, {logged.count} lines"
             return steps, "optimizer_step", steps, source, CLOSING_CONFIDENCE
-        if "loss" not in pairs or epoch is None:
+        if epoch is None or not ("loss" in pairs or _POLICY in pairs):
             return None, "step", None, "", 0.35
         self._logged.note(epoch, count(pairs.get("learning_rate", "")))
         epochs, source = _announced_epochs(text)

@@ -11,7 +11,7 @@ import msgspec
 from monitor.steps.formats.figures import figures
 from monitor.steps.formats.language_lines import LANGUAGE_LINES, LANGUAGE_MARKS
 from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
-from monitor.steps.formats.line_shape import LineShape, Mark
+from monitor.steps.formats.line_shape import LineShape, Mark, longest_first
 from monitor.steps.formats.numbers import count, duration_s
 from monitor.steps.formats.run_clock import CoarseClock, LeftTotal, RunClock
 from monitor.steps.formats.speech_lines import SPEECH_LINES, SPEECH_MARKS
@@ -21,6 +21,9 @@ from monitor.types.steps import StepEvent, StepValue
 
 LINES: tuple[LineShape, ...] = VISION_LINES + SPEECH_LINES + LANGUAGE_LINES
 MARKS: tuple[Mark, ...] = VISION_MARKS + SPEECH_MARKS + LANGUAGE_MARKS
+# Every line is held against every row: the longest hint, which most lines do not have, is looked for first.
+_LINES = tuple((*longest_first(shape.hints), shape) for shape in LINES)
+_MARKS = tuple((*longest_first(mark.hints), mark) for mark in MARKS)
 NEAR_RATIO = 0.02
 """A count of the run and one of epochs and batches are the same when they differ by no more."""
 LINES_TO_TIME = 60
@@ -53,8 +56,8 @@ class KnownLine:
 @lru_cache(maxsize=8)  # other formats ask too
 def known_line(text: str) -> KnownLine | None:
     """The row for a line, if one reads it."""
-    for shape in LINES:
-        if all(hint in text for hint in shape.hints):
+    for first, others, shape in _LINES:
+        if first in text and all(hint in text for hint in others):
             match = shape.pattern.search(text)
             if match is not None:
                 return KnownLine(shape, match)
@@ -64,8 +67,8 @@ def known_line(text: str) -> KnownLine | None:
 @lru_cache(maxsize=8)
 def known_mark(text: str) -> tuple[Mark, re.Match[str]] | None:
     """The mark of a line, if it is one."""
-    for mark in MARKS:
-        if all(hint in text for hint in mark.hints):
+    for first, others, mark in _MARKS:
+        if first in text and all(hint in text for hint in others):
             match = mark.pattern.search(text)
             if match is not None:
                 return mark, match

@@ -184,6 +184,15 @@ LANGUAGE_LINES: tuple[LineShape, ...] = (
         totals=STEP_KEYS,
     ),
     LineShape(
+        "Levanter",
+        ("Progress on:train ", " rate:", " elapsed:"),
+        _row(
+            r"Progress on:train (?P<n>{N})it/(?:(?P<total>{N})|{D}[kM])it rate:"
+            r".{0,60}? elapsed:(?P<elapsed>[\d:]{4,12})"
+        ),
+        totals=("num_train_steps", *STEP_KEYS),
+    ),
+    LineShape(
         "Lightning console",
         ("Epoch ", ": ", "e"),
         compiled(

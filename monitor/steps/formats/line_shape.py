@@ -68,3 +68,9 @@ class Mark:
 def compiled(pattern: str) -> re.Pattern[str]:
     """With `{N}` and `{D}` for numbers, so that rows stay short."""
     return re.compile(pattern.replace("{N}", N).replace("{D}", D))
+
+
+def longest_first(hints: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The longest hint, and the others."""
+    ordered = sorted(hints, key=len, reverse=True)
+    return ordered[0], tuple(ordered[1:])
