@@ -373,3 +373,38 @@ def test_banners_give_totals(text: str, total: float, what: str) -> None:
     steps = fused(text)
     assert steps.total == total, what
     assert steps.total_source
+
+
+@pytest.mark.parametrize(
+    ("line", "how"),
+    [
+        ("***** train metrics *****", "finished"),
+        ("Time limit reached. Elapsed time is 4:00:00. Signaling Trainer to stop.", "finished"),
+        ("(TaskRunner pid=123) ('Final validation metrics: ' \"{'val/acc': 0.41}\")", "finished"),
+        ("[rank0]:[titan] 2026-02-03 04:05:06,123 - root - INFO - Training completed", "finished"),
+        ("`Trainer.fit` stopped: `max_steps=9000` reached.", "finished"),
+        ("  exitcode  : -9 (pid: 4143)", "killed"),
+        ("Terminated", "killed"),
+        ("Segmentation fault (core dumped)", "error"),
+        ("srun: error: node01: task 3: Exited with exit code 1", "error"),
+        ("terminate called after throwing an instance of 'c10::DistBackendError'", "error"),
+        ("Fatal Python error: Aborted", "error"),
+    ],
+)
+def test_how_runs_end(line: str, how: str) -> None:
+    ended = fused(f"{LINES[13][1]}\n{line}\n").ended
+    assert ended is not None
+    assert ended.how == how
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "training will be terminated by early stopping if needed",
+        "handles faults",
+        "eval metrics: 0.4",
+        "no signaling here",
+    ],
+)
+def test_words_that_end_nothing(line: str) -> None:
+    assert fused(f"{LINES[13][1]}\n{line}\n").ended is None

@@ -27,6 +27,9 @@ _HINTS = (
     "signal",
     "alloc",
     "limit",
+    "terminat",
+    "fault",
+    "metrics",
 )
 _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
@@ -43,10 +46,17 @@ _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"slurmstepd: error: .{0,80}CANCELLED|(?:^|\W)Killed(?:\s*$|\s{2,})|^KeyboardInterrupt|"
             + _PREFIX[1:]
             + r"KeyboardInterrupt\s*$|exit status 137|SignalException: .{0,60}got signal|Received SIGTERM"
-            r"|terminated by signal 9"
+            r"|terminated by signal 9|exitcode {0,4}: -9\b|^Terminated\s*$"
         ),
     ),
-    ("error", re.compile(_PREFIX + r"(?:Traceback \(most recent call last\):|.{0,80}ChildFailedError)")),
+    (
+        "error",
+        re.compile(
+            _PREFIX + r"(?:Traceback \(most recent call last\):|.{0,80}ChildFailedError"
+            r"|terminate called after throwing an instance of|Fatal Python error: )"
+            r"|Segmentation fault(?: \(core dumped\))?\s*$|^srun: error: .{1,80}: Exited with exit code [1-9]"
+        ),
+    ),
     (
         "finished",
         re.compile(
@@ -54,6 +64,8 @@ _ENDINGS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"|finished training|done training|end of training)"
             r"|Training completed\. Do not forget to share|`Trainer\.fit` stopped|\[after training is done\]"
             r"|epochs completed in \d|Overall training speed:|Training of experiment is done|exits successfully"
+            r"|\*{3,} train metrics \*{3,}|signaling trainer to stop"
+            r"|^(?:\([^)]{1,60}\) )?\(?\W?final validation metrics:"
             r"|the training was finished at|(?:script|job|training) finished successfully",
             re.IGNORECASE,
         ),
