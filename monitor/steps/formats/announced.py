@@ -37,9 +37,10 @@ ROUND_KEYS = ("num_boost_round", "n_estimators")
 OTHER_KEYS = ("max_num_steps", "total_timesteps", "total_kimg", "n_epochs_decay", "after_epochs")
 MAX_TOTAL = 10**12
 
-_KEYS = "|".join(
-    sorted((*EPOCH_KEYS, *STEP_KEYS, *ITER_KEYS, *UPDATE_KEYS, *ROUND_KEYS, *OTHER_KEYS), key=len, reverse=True)
-)
+_ALL = (*EPOCH_KEYS, *STEP_KEYS, *ITER_KEYS, *UPDATE_KEYS, *ROUND_KEYS, *OTHER_KEYS)
+_KEYS = "|".join(sorted(_ALL, key=len, reverse=True))
+_SOUGHT = tuple(key for key in _ALL if not any(other in key for other in _ALL if other != key))
+"""Of all names those that no other is a part of: a line without any of them names no setting."""
 _SETTING = re.compile(
     rf"(?<![\w-])(?P<key>{_KEYS.replace('_', '[_-]')})['\"]?(?: {{0,40}}[:=] {{0,40}}| {{2,60}})['\"]?"
     r"(?P<n>\d{1,3}(?:[,_]\d{3}){1,4}|\d{1,13})(?![\w.]*[\w%/])(?! ?/)",
@@ -53,6 +54,7 @@ _SENTENCES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("epochs", re.compile(r"^\W*(?:training|train) for (\d{1,7}) epochs\b", re.IGNORECASE)),
     ("total_kimg", re.compile(r"\btraining for (\d{1,9}) kimg", re.IGNORECASE)),
 )
+_SENTENCE_HINTS = ("max: ", "training for ", "train for ", "scheduled epochs: ")
 _HINTS = ("epoch", "step", "iter", "update", "kimg", "max_batches", "after-batches", "num_boost", "n_estim")
 
 
@@ -87,15 +89,18 @@ class AnnouncedFormat:
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:  # noqa: ARG002
         """Nothing, ever."""
         content = line.text
-        if not line.whole or content.endswith("]"):  # bars end so, by the thousand
+        if not line.whole or (content.endswith("]") and "<" in content):  # bars end so, by the thousand
             return ()
         lower = content.lower()
         if not any(hint in lower for hint in _HINTS):
             return ()
-        for match in _SETTING.finditer(content):
+        plain = lower.replace("-", "_")
+        for match in _SETTING.finditer(content) if any(key in plain for key in _SOUGHT) else ():
             number = int(match["n"].replace(",", "").replace("_", ""))
             if 0 < number <= MAX_TOTAL:
                 text.announced.note(match["key"].lower().replace("-", "_"), float(number))
+        if not any(hint in lower for hint in _SENTENCE_HINTS):
+            return ()
         for key, pattern in _SENTENCES:
             found = pattern.search(content)
             if found is not None and int(found[1]) > 0:

@@ -17,6 +17,7 @@ from monitor.types.steps import StepEvent, StepUnit, StepValue
 
 MAX_ROWS = 96
 _ROW = re.compile(r"^[|│┃] {0,64}(?P<key>[^|│┃]{1,64}?) {0,64}[|│┃] {0,64}(?P<value>[^|│┃]{0,48}?) {0,64}[|│┃]$")
+_BARS = ("|", "│", "┃")
 _RULE = re.compile(r"^[-=─━┄╌+┌┐└┘├┤┬┴┼╭╮╰╯]{8,400}$")
 _STEPS: tuple[tuple[str, StepUnit], ...] = (
     ("total_timesteps", "step"),
@@ -57,7 +58,7 @@ class BoxTableFormat:
         content = line.text
         if not line.whole:
             return ()
-        row = _ROW.match(content)
+        row = _ROW.match(content) if content[:1] in _BARS and content.count(content[0]) == 3 else None
         if row is not None:
             if len(self._rows) < MAX_ROWS:
                 self._rows.append((row["key"].strip().casefold(), row["value"].strip()))

@@ -53,11 +53,21 @@ class KnownLine:
         return duration_s(text) if text.strip()[-1:].isalpha() else count(text)
 
 
+def _by_longest(hints: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The longest hint and the others: the longest is in the fewest lines, so that most rows cost one search."""
+    longest = max(hints, key=len)
+    return longest, tuple(hint for hint in hints if hint != longest)
+
+
+_LINES = tuple((*_by_longest(shape.hints), shape) for shape in LINES)
+_MARKS = tuple((*_by_longest(mark.hints), mark) for mark in MARKS)
+
+
 @lru_cache(maxsize=8)  # other formats ask too
 def known_line(text: str) -> KnownLine | None:
     """The row for a line, if one reads it."""
-    for first, others, shape in _LINES:
-        if first in text and all(hint in text for hint in others):
+    for longest, others, shape in _LINES:
+        if longest in text and all(hint in text for hint in others):
             match = shape.pattern.search(text)
             if match is not None:
                 return KnownLine(shape, match)
@@ -67,8 +77,8 @@ def known_line(text: str) -> KnownLine | None:
 @lru_cache(maxsize=8)
 def known_mark(text: str) -> tuple[Mark, re.Match[str]] | None:
     """The mark of a line, if it is one."""
-    for first, others, mark in _MARKS:
-        if first in text and all(hint in text for hint in others):
+    for longest, others, mark in _MARKS:
+        if longest in text and all(hint in text for hint in others):
             match = mark.pattern.search(text)
             if match is not None:
                 return mark, match
