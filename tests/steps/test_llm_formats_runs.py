@@ -59,6 +59,11 @@ def test_bar_without_a_rate_and_its_planned_steps() -> None:
     assert steps.step_seconds == pytest.approx(40, rel=0.02)
 
 
+def test_planned_steps_are_no_total_of_a_bar_that_counts_batches() -> None:
+    text = "max_steps: 500\n" + "".join(bar(n, 2000, n, "Epoch 0", ", v_num=0, loss=2.1") for n in range(1, 50))
+    assert fused(text).total is None
+
+
 def test_bars_of_two_ranks_are_one_count() -> None:
     text = ""
     for n in range(1, 400):

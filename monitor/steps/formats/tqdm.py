@@ -7,6 +7,7 @@ make one count together.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from monitor.newest import drop_oldest
@@ -28,6 +29,7 @@ LAG_S = 60.0
 """A count that is this little behind the last one, on a clock that is as near, is another rank's bar."""
 RANK_TOTAL = 8
 """Of shorter bars that is no reason to believe so."""
+_GLOBAL_STEP = re.compile(r"\bglobal_step=(\d{1,12}(?:\.\d{1,3})?(?:e\+\d{1,2})?)(?![\w.])")
 STEP_TOTALS = ("max_steps", "max_train_steps")
 
 
@@ -205,6 +207,7 @@ class TqdmFormat:
             count.epoch = float(kind.epoch)
             if not kind.whole_run:
                 self._by_name(count, bar, kind.epoch, text)
+                self._planned(count, printed.postfix, text)
             return count
         if total is not None and kind.whole_run:
             text.announced.note(BAR_TOTAL, total)
@@ -243,12 +246,18 @@ class TqdmFormat:
             else:
                 told, source = text.announced.total(EPOCH_KEYS, least=float(epoch))
                 epochs = None if told is None else int(told)
-        planned, planned_source = text.announced.total(STEP_TOTALS)
         self._of_epochs(count, before, epochs)
         if count.total is not None and source != "named":
             count.total_source += f" ({source})"
-        if planned is not None and planned >= count.step and (count.total is None or planned < count.total):
-            count.total, count.total_source = planned, planned_source
+
+    def _planned(self, count: _Count, postfix: str, text: FileText) -> None:
+        """The planned steps, where the bar's figures say that it counts optimizer steps and no micro-batches."""
+        planned, source = text.announced.total(STEP_TOTALS, least=count.step)
+        if planned is None or (count.total is not None and count.total <= planned):
+            return
+        found = _GLOBAL_STEP.search(postfix)
+        if found is not None and abs(float(found[1]) + 1 - count.step) <= max(1.0, 0.05 * count.step):
+            count.total, count.total_source = planned, source
 
     def _is_outer(self, bar: _Bar) -> bool:
         later = False
