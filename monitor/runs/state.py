@@ -20,6 +20,7 @@ from monitor.types.messages import Snapshot
 from monitor.types.process import Pairing, ProcessSample
 from monitor.types.record import Missing
 from monitor.types.run import Run
+from monitor.types.steps import ProgressPoint
 
 MAX_COMMAND_CHARS = 4096
 DISK_TICKS = 3
@@ -46,6 +47,8 @@ class RunState:
     name: str = ""
     started_s: float | None = None
     disk_ticks: int = 0
+    trail: tuple[str, int] = ("", 0)
+    """Key and newest point of the trail that was handed on last."""
     stopped_since_s: float | None = None
     """Wall clock at which all its trainers were first seen stopped by a signal (SIGSTOP, ^Z)."""
     gpu_uuids: set[str] = field(default_factory=set)
@@ -132,6 +135,7 @@ class RunState:
             unread += (Missing(field="phase", reason=unread[0].reason, detail="only that it runs is known"),)
         if fused is None:
             return replaced(run, missing=unread)
+        progress_key, progress = self._new_points(fused)
         missing = fused.missing if not unread else unread + tuple(one for one in fused.missing if one.field != "step")
         return replaced(
             run,
@@ -153,7 +157,20 @@ class RunState:
             values=fused.values,
             sources=fused.sources,
             missing=missing,
+            notes=fused.notes,
+            confidence=fused.confidence,
+            progress_key=progress_key,
+            progress=progress,
         )
+
+    def _new_points(self, fused: FusedSteps) -> tuple[str, tuple[ProgressPoint, ...]]:
+        """The points that came since the run was shown last; all of them where another counter is used now."""
+        if fused.trail is None:
+            return "", ()
+        key, seen = self.trail
+        newest, points = fused.trail.after(seen if key == fused.trail.key else 0)
+        self.trail = fused.trail.key, newest
+        return fused.trail.key, points
 
 
 def job_id(fact: ProcessFacts) -> str | None:

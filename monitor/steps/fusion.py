@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from monitor.steps.track import Track, TrackRate
+from monitor.steps.trail import MOST_LIVE, Trail
 from monitor.types.record import Missing
 from monitor.types.run import EndHow, RunEnd, SourceReading
 from monitor.types.steps import Phase, StepEvent, StepUnit, StepValue
@@ -58,12 +59,15 @@ class FusedSteps:
     confidence: float = 0.0
     notes: tuple[str, ...] = ()
     """What a person should know of these figures: resumed, accumulation, printed by the log."""
+    trail: Trail | None = None
+    """The points that the rate comes from, for the finish time."""
 
 
 @dataclass
 class StepFusion:
     """Takes every step event of one run (or of one log)."""
 
+    most_points: int = MOST_LIVE
     _tracks: dict[tuple[object, ...], Track] = field(default_factory=dict)
     _values: dict[str, StepValue] = field(default_factory=dict)
     _epoch: float | None = None
@@ -105,11 +109,12 @@ class StepFusion:
         rate = chosen.rate()
         phase, since_s = self._phase_now(chosen, rate, boot_s)
         sources, notes = self._sources(chosen)
+        total, total_source = self._total(chosen)
         return FusedSteps(
             step=chosen.step,
             unit=chosen.unit,
-            total=chosen.total,
-            total_source=chosen.total_source,
+            total=total,
+            total_source=total_source,
             epoch=chosen.epoch if chosen.epoch is not None else self._epoch,
             step_seconds=None if rate is None else rate.step_seconds,
             wall_seconds_per_step=None if rate is None else rate.wall_seconds_per_step,
@@ -123,10 +128,11 @@ class StepFusion:
             values=tuple(self._values.values()),
             ended=self._ended,
             sources=sources,
-            missing=self._missing(chosen, rate),
+            missing=_missing(chosen, rate, total),
             source=chosen.source,
             confidence=chosen.confidence,
             notes=notes + (() if rate is None or not rate.note else (rate.note,)),
+            trail=None if rate is None else rate.trail,
         )
 
     def _count(self, event: StepEvent, now_s: float) -> None:
@@ -136,7 +142,7 @@ class StepFusion:
             if len(self._tracks) >= MAX_TRACKS:
                 worst = min(self._tracks, key=lambda k: (self._tracks[k].confidence, self._tracks[k].order))
                 del self._tracks[worst]
-            track = self._tracks[key] = Track(event)
+            track = self._tracks[key] = Track(event, self.most_points)
         if track.take(event, now_s, self._order):
             self._ended = None
             self._phase = None
@@ -151,7 +157,7 @@ class StepFusion:
         self._phase = event.phase
         if event.phase in STALL_PHASES:
             for track in self._tracks.values():
-                track.stalled()
+                track.stalled(event.phase)
 
     def _end(self, event: StepEvent) -> None:
         how, weight = _ENDS.get(event.ended or "", ("unknown", 0))
@@ -201,12 +207,23 @@ class StepFusion:
             readings.append(track.shown(used=track is chosen, note=beside or track.note))
         return tuple(readings), tuple(notes)
 
-    def _missing(self, chosen: Track, rate: TrackRate | None) -> tuple[Missing, ...]:
-        missing: list[Missing] = []
-        if rate is None:
-            detail = "one reading so far" if not chosen.moved else "no clock in the text and not watched long enough"
-            missing.append(Missing(field="step_seconds", reason="not_yet", detail=detail))
-        if chosen.total is None:
-            detail = chosen.total_source or "no total in what the run writes"
-            missing.append(Missing(field="total", reason="not_supported", detail=detail))
-        return tuple(missing)
+    def _total(self, chosen: Track) -> tuple[float | None, str]:
+        """Its own total; else, for a counter that knows none, that of the surest one that goes along with it."""
+        if chosen.total is not None or chosen.total_source:
+            return chosen.total, chosen.total_source
+        for track in sorted(self._tracks.values(), key=lambda t: (-t.confidence, -t.order)):
+            total = None if track is chosen else track.total_for(chosen)
+            if total is not None:
+                return total, f"{track.total_source or track.source} ({track.where or track.source})"
+        return None, ""
+
+
+def _missing(chosen: Track, rate: TrackRate | None, total: float | None) -> tuple[Missing, ...]:
+    missing: list[Missing] = []
+    if rate is None:
+        detail = "one reading so far" if not chosen.moved else "no clock in the text and not watched long enough"
+        missing.append(Missing(field="step_seconds", reason="not_yet", detail=detail))
+    if total is None:
+        detail = chosen.total_source or "no total in what the run writes"
+        missing.append(Missing(field="total", reason="not_supported", detail=detail))
+    return tuple(missing)

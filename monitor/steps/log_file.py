@@ -26,6 +26,8 @@ WHOLE_LINES = 40_000
 MAX_LINES = 100_000
 """Of more lines than this, those at both ends are read and of those between only some: three seconds at most."""
 MAX_EVENTS = 1024
+MAX_POINTS = 8192
+"""Of the counter's points so many are kept for the finish time."""
 MAX_CANDIDATES = 32
 MAX_ENTRIES = 2000
 MAX_DEPTH = 3
@@ -174,7 +176,7 @@ def _fewer(lines: tuple[Line, ...]) -> tuple[Line, ...]:
 
 
 def _together(logs: list[_OneLog], clock: Clock) -> tuple[tuple[StepEvent, ...], LogFacts]:
-    fusion = StepFusion()
+    fusion = StepFusion(most_points=MAX_POINTS)
     now_s = clock.wall_s()
     events = [event for log in logs for event in log.events]
     for event in events:

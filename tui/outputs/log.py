@@ -70,8 +70,10 @@ def log_view(facts: LogFacts) -> View:
         ended=steps.ended,
         missing=steps.missing,
         settings=facts.settings,
-        progress=tuple(getattr(steps, "progress", ())),
-        progress_key=str(getattr(steps, "progress_key", "")),
+        notes=steps.notes,
+        confidence=steps.confidence,
+        progress=() if steps.trail is None else steps.trail.after(0)[1],
+        progress_key="" if steps.trail is None else steps.trail.key,
     )
     snapshot = Snapshot(taken_s=facts.last_line_s or 0.0, boot_s=0.0)
     assessor = Assessor()
