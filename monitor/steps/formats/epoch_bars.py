@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from monitor.steps.formats.bar_text import last_bar
 from monitor.steps.formats.figures import figures
-from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
+from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin, phase_event
 from monitor.steps.formats.numbers import duration_s
 from monitor.steps.formats.run_clock import RunClock
 from monitor.steps.lines import Line
@@ -240,17 +240,7 @@ class EpochBarsFormat:
         if self._evaluating:
             return ()
         self._evaluating = True
-        return (
-            StepEvent(
-                process=origin.process,
-                source=self.name,
-                where=origin.where,
-                seen_s=origin.seen_s,
-                phase=phase,
-                confidence=0.7,
-                evidence=line.text[:EVIDENCE_CHARS],
-            ),
-        )
+        return (phase_event(self.name, phase, origin, line.text[:EVIDENCE_CHARS], confidence=0.7),)
 
 
 def _values(line: Line) -> tuple[StepValue, ...]:

@@ -9,7 +9,7 @@ from monitor.steps.formats.announced import Announced
 from monitor.steps.formats.stamps import LineClock
 from monitor.steps.lines import Line
 from monitor.types.identity import ProcessIdentity
-from monitor.types.steps import StepEvent
+from monitor.types.steps import Phase, StepEvent
 
 EVIDENCE_CHARS = 160
 
@@ -68,3 +68,20 @@ class LineFormat(Protocol):
 
     def read(self, line: Line, text: FileText, origin: Origin) -> tuple[StepEvent, ...]:
         """What the line says, or nothing. A line that is not whole may be read again later."""
+
+
+def phase_event(
+    source: str, phase: Phase, origin: Origin, evidence: str, *, confidence: float, event_s: float | None = None
+) -> StepEvent:
+    """A reading that tells what the run does now and no count; `evidence` is cut by whoever knows which end matters."""
+    return StepEvent(
+        process=origin.process,
+        source=source,
+        where=origin.where,
+        event_s=event_s,
+        event_clock="none" if event_s is None else "text",
+        seen_s=origin.seen_s,
+        phase=phase,
+        confidence=confidence,
+        evidence=evidence,
+    )

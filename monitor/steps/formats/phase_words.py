@@ -6,7 +6,7 @@ import re
 
 from monitor.steps.formats.bar_text import last_bar
 from monitor.steps.formats.figures import figures
-from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
+from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin, phase_event
 from monitor.steps.formats.stamps import line_time_s
 from monitor.steps.lines import Line
 from monitor.types.steps import Phase, StepEvent
@@ -40,19 +40,8 @@ class PhaseWordsFormat:
             return ()  # a bar tells by itself what it is of
         self._announced = announces
         phase: Phase = "evaluating" if announces else "training"
-        return (
-            StepEvent(
-                process=origin.process,
-                source=self.name,
-                where=origin.where,
-                event_s=(stamp := line_time_s(content)),
-                event_clock="none" if stamp is None else "text",
-                seen_s=origin.seen_s,
-                phase=phase,
-                confidence=0.6,
-                evidence=content[:EVIDENCE_CHARS],
-            ),
-        )
+        stamp = line_time_s(content)
+        return (phase_event(self.name, phase, origin, content[:EVIDENCE_CHARS], confidence=0.6, event_s=stamp),)
 
 
 def _announces(content: str) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 
 from monitor.steps.formats.announced import UPDATE_KEYS
 from monitor.steps.formats.figures import MAX_FIGURES, own_name
-from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
+from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin, phase_event
 from monitor.steps.formats.numbers import count, figure
 from monitor.steps.lines import Line
 from monitor.types.steps import StepEvent, StepUnit, StepValue
@@ -100,17 +100,7 @@ class PrefixedJsonFormat:
         if self._evaluating:
             return ()
         self._evaluating = True
-        return (
-            StepEvent(
-                process=origin.process,
-                source=self.name,
-                where=origin.where,
-                seen_s=origin.seen_s,
-                phase="evaluating",
-                confidence=0.7,
-                evidence=line.text[:EVIDENCE_CHARS],
-            ),
-        )
+        return (phase_event(self.name, "evaluating", origin, line.text[:EVIDENCE_CHARS], confidence=0.7),)
 
 
 def _number(value: object) -> float | None:

@@ -16,7 +16,7 @@ from monitor.steps.formats.bar_kind import BarKind, bar_kind
 from monitor.steps.formats.bar_text import BarText, last_bar
 from monitor.steps.formats.figures import figures
 from monitor.steps.formats.language_lines import BAR_TOTAL
-from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin
+from monitor.steps.formats.line_format import EVIDENCE_CHARS, FileText, Origin, phase_event
 from monitor.steps.lines import Line
 from monitor.types.steps import Phase, StepEvent, StepUnit
 
@@ -133,17 +133,7 @@ class TqdmFormat:
         if phase == self._phase:
             return ()
         self._phase = phase
-        return (
-            StepEvent(
-                process=origin.process,
-                source=self.name,
-                where=origin.where,
-                seen_s=origin.seen_s,
-                phase=phase,
-                confidence=0.6,
-                evidence=line.text[-EVIDENCE_CHARS:],
-            ),
-        )
+        return (phase_event(self.name, phase, origin, line.text[-EVIDENCE_CHARS:], confidence=0.6),)
 
     def _move(self, kind: BarKind, printed: BarText) -> tuple[_Bar, bool]:
         """Bring the bar's state up to date; say whether its clock has just turned to a new second.
