@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -74,7 +75,7 @@ class StoreKind:
     make: Callable[[], StoreReader]
 
 
-class LineStore:
+class LineStore(ABC):
     """The part that stores of one row a line have in common. A row counts when its line end is there."""
 
     whole = False
@@ -101,9 +102,9 @@ class LineStore:
             self._torn, self._too_long = b"", True
         return events
 
+    @abstractmethod
     def row(self, line: str, origin: Origin) -> list[StepEvent]:
         """What one line tells."""
-        raise NotImplementedError
 
     def enter(self, data: bytes, position: int) -> int:  # noqa: ARG002
         """After the first line end."""
