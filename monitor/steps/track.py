@@ -226,7 +226,7 @@ class Track:
         """
         if self.total is None or self.step <= 0 or chosen.step <= 0 or "epoch" in (self.unit, chosen.unit):
             return None
-        late = max(LAG_STEPS, SAME_RATIO * chosen.step, LATE_LINES * self.risen)
+        late = self._late_for(chosen)
         mixed = (self.unit == "micro_batch") != (chosen.unit == "micro_batch")
         if not mixed and abs(self.step - chosen.step) <= late:
             return self.total if self.total >= chosen.step else None
@@ -234,6 +234,10 @@ class Track:
         if mixed and self.unit == "micro_batch" and ratio >= 1 and abs(self.step - ratio * chosen.step) <= ratio * late:
             return float(self.total // ratio)
         return None
+
+    def _late_for(self, chosen: Track) -> float:
+        """By how many steps it may differ from another counter and still count the same."""
+        return max(LAG_STEPS, SAME_RATIO * chosen.step, LATE_LINES * self.risen)
 
     def beside(self, chosen: Track) -> str:
         """How this counter differs from the one that is used, as a sentence; empty when it does not."""
@@ -247,7 +251,7 @@ class Track:
             told = (small.unit, large.unit) == ("optimizer_step", "micro_batch")
             if ratio >= 2 and abs(large.step - ratio * small.step) <= ratio and (same or told):
                 return f"{ratio} counts of {large.source} for one of {small.source}: gradient accumulation"
-        if abs(self.step - chosen.step) > max(2.0, 0.01 * chosen.step):
+        if abs(self.step - chosen.step) > self._late_for(chosen):
             return f"says {self.step:g}, the one used says {chosen.step:g}"
         return ""
 
