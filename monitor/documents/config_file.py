@@ -6,6 +6,7 @@ import ast
 import os
 import stat
 import sys
+import warnings
 
 import yaml
 
@@ -66,25 +67,31 @@ def parse_config(path: str, text: str) -> tuple[Setting, ...]:
     if path.endswith(".toml"):
         _plain(tomllib.loads(text), "", path, found, 0)
     elif path.endswith(".py"):
-        _literals(ast.parse(text), path, found)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in somebody's file is no concern of ours
+            tree = ast.parse(text)
+        _literals(tree, path, found)
     else:  # JSON is a part of YAML, except for tabs between its words
         loader = yaml.SafeLoader(text.replace("\t", " ") if path.endswith(".json") else text)
         try:
             root = loader.get_single_node()
             if root is not None:
-                _node(loader, root, "", path, found, 0)
+                _node(root, "", path, found, 0, set())
         finally:
             loader.dispose()
     return tuple(found)
 
 
-def _node(loader: yaml.SafeLoader, node: yaml.Node, name: str, path: str, found: list[Setting], depth: int) -> None:
+def _node(node: yaml.Node, name: str, path: str, found: list[Setting], depth: int, seen: set[int]) -> None:
     if len(found) > MAX_SETTINGS or depth > MAX_DEPTH:
         return
     if isinstance(node, yaml.MappingNode):
+        if id(node) in seen:
+            return  # an alias: nested ones would multiply without end
+        seen.add(id(node))
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode):
-                _node(loader, value, f"{name}.{key.value}" if name else str(key.value), path, found, depth + 1)
+                _node(value, f"{name}.{key.value}" if name else str(key.value), path, found, depth + 1, seen)
     elif isinstance(node, yaml.ScalarNode) and name:
         plain = str(node.value)
         read: object = plain

@@ -38,10 +38,21 @@ def test_unchanged_is_the_same_object_and_a_change_is_seen(tmp_path: Path) -> No
 
 
 @given(st.text(max_size=200), st.sampled_from([".json", ".yaml", ".toml", ".py"]))
-def test_no_text_raises(text: str, ending: str) -> None:
+def test_any_text_is_read_or_refused_in_words(text: str, ending: str) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a{ending}"
         path.write_bytes(text.encode("utf-8", "replace"))
-        read_config(str(path), "config", None)
+        document = read_config(str(path), "config", None)
+    assert document.refused or all(setting.document == document.path for setting in document.settings)
+
+
+def test_aliases_of_aliases_are_read_once(tmp_path: Path) -> None:
+    levels = ["a0: &a0 {x: {}}"]
+    for n in range(1, 9):
+        levels.append(f"a{n}: &a{n} {{{', '.join(f'k{k}: *a{n - 1}' for k in range(9))}}}")
+    path = tmp_path / "bomb.yaml"
+    path.write_text("\n".join([*levels, "max_steps: 5"]))
+    document = read_config(str(path), "config", None)
+    assert [(s.name, s.value) for s in document.settings] == [("max_steps", 5.0)]
