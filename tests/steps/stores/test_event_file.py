@@ -144,7 +144,9 @@ def test_no_bytes_break_it_and_none_of_them_are_steps(garbage: bytes, cut: int) 
 
 @given(st.binary(max_size=200))
 def test_no_payload_breaks_it(garbage: bytes) -> None:
-    EventFile().feed(HEADER + frame(garbage) + frame(b"\x2a" + bytes([len(garbage) & 0x7F]) + garbage), ORIGIN)
+    odd = frame(garbage) + frame(b"\x2a" + bytes([len(garbage) & 0x7F]) + garbage)
+    good = event(7, T0_S, scalar("train/loss", 0.5))
+    assert [e.step for e in EventFile().feed(HEADER + odd + good, ORIGIN)][-1:] == [7]
 
 
 @given(st.lists(st.integers(1, 3000), max_size=6))
