@@ -49,9 +49,8 @@ def test_any_text_is_read_or_refused_in_words(text: str, ending: str) -> None:
 
 
 def test_aliases_of_aliases_are_read_once(tmp_path: Path) -> None:
-    levels = ["a0: &a0 {x: {}}"]
-    for n in range(1, 9):
-        levels.append(f"a{n}: &a{n} {{{', '.join(f'k{k}: *a{n - 1}' for k in range(9))}}}")
+    nine = ((n, ", ".join(f"k{k}: *a{n - 1}" for k in range(9))) for n in range(1, 9))
+    levels = ["a0: &a0 {x: {}}", *(f"a{n}: &a{n} {{{keys}}}" for n, keys in nine)]
     path = tmp_path / "bomb.yaml"
     path.write_text("\n".join([*levels, "max_steps: 5"]))
     document = read_config(str(path), "config", None)
