@@ -66,7 +66,7 @@ def test_installed_it_starts_runs_with_a_probe_in_them(wheel: Path, tmp_path: Pa
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    start = f"import sys; sys.path.append({str(site)!r}); from traintop.__main__ import main; sys.exit(main())"
+    start = f"import sys; sys.path.insert(0, {str(site)!r}); from traintop.__main__ import main; sys.exit(main())"
     look = "import sys, os; print(sys.modules['_traintop_probe'].__file__, 'monitor' in sys.modules)"
     environment = {**os.environ, "HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path), "PYTHONPATH": ""}
     argv = [sys.executable, "-c", start, "run", "--", sys.executable, "-c", look]
